@@ -1,0 +1,83 @@
+"""dbt's connections: sessions of our own, dbt-spark's for thrift, http and odbc."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from multiprocessing.context import SpawnContext
+from pathlib import Path
+
+from dbt.adapters.contracts.connection import AdapterRequiredConfig, Connection, ConnectionState
+from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.spark.connections import SparkConnectionManager
+from dbt_common.exceptions import DbtRuntimeError
+
+logger = AdapterLogger("SparkIvm")
+
+
+class SparkIvmConnectionManager(SparkConnectionManager):
+    """Opens a Spark session for each connection of `method: session`."""
+
+    TYPE = "sparkivm"
+
+    def __init__(self, profile: AdapterRequiredConfig, mp_context: SpawnContext) -> None:
+        """Take dbt's configuration, of which sessions need the project's folder.
+
+        dbt opens a connection with nothing but the credentials, so the folder travels with them.
+        """
+        super().__init__(profile, mp_context)
+        profile.credentials.project_root = _project_root(profile)
+
+    @classmethod
+    def open(cls, connection: Connection) -> Connection:
+        """Open a connection if it is not open yet.
+
+        Raises:
+            FailedToConnectError: with what the user can do.
+        """
+        credentials = connection.credentials
+        if connection.state == ConnectionState.OPEN or not credentials.is_session:
+            return super().open(connection)
+        # Spark is imported only where it runs in this process.
+        from dbt.adapters.sparkivm.session import SessionHandle
+        from dbt.adapters.sparkivm.spark import new_session
+
+        try:
+            connection.handle = SessionHandle(new_session(credentials))
+        except Exception:
+            connection.handle = None
+            connection.state = ConnectionState.FAIL
+            raise
+        connection.state = ConnectionState.OPEN
+        return connection
+
+    @contextmanager
+    def exception_handler(self, sql: str) -> Generator[None, None, None]:
+        """Show errors of a session as they were raised; those of other methods as dbt-spark does.
+
+        dbt-spark's handler would turn our errors into text and lose their type, with which dbt
+        says "Database Error in model x".
+        """
+        if not self.profile.credentials.is_session:
+            with super().exception_handler(sql):
+                yield
+            return
+        try:
+            yield
+        except DbtRuntimeError:
+            logger.debug(f"Error while running:\n{sql}")
+            raise
+
+
+def _project_root(profile: AdapterRequiredConfig) -> Path:
+    """The folder of the dbt project.
+
+    dbt's configuration knows it in all commands but `dbt debug`, which gives only the profile: then
+    it is where dbt looks for the project.
+    """
+    root = getattr(profile, "project_root", None)
+    if root is None:
+        from dbt.flags import get_flags
+
+        root = getattr(get_flags(), "PROJECT_DIR", None)
+    return Path(root) if root else Path.cwd()

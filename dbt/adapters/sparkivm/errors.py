@@ -1,0 +1,76 @@
+"""Spark's errors as dbt shows them: the message and the place in the SQL, not Java's stack."""
+
+from __future__ import annotations
+
+import re
+
+from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
+
+_CONTEXT_LINES = 2
+_POINTER = re.compile(r"^-*\^+-*$")
+_SQL_HEADER = re.compile(r"^== SQL.*==$")
+_STACK_LINE = re.compile(r"^\s*(at \S+\(.*\)|\.\.\. \d+ more|(Driver|JVM) stacktrace:.*)$")
+# "...; line 1 pos 7;" is followed by the logical plan, of any length.
+_PLAN = re.compile(r"(; line \d+ pos \d+)?;\n(?=['+!:A-Z]).*", re.DOTALL)
+_TASK_FAILED = re.compile(r"^Job aborted due to stage failure: .*?\): ", re.DOTALL)
+_CLASS_NAME = re.compile(r"^(?:[a-z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error): (?=\S)")
+
+
+def as_dbt_error(error: Exception) -> DbtRuntimeError:
+    """The error to raise for one that Spark raised; dbt adds the model's name and file to it.
+
+    Args:
+        error: what PySpark or py4j raised.
+
+    Returns:
+        A DbtDatabaseError whose message is Spark's; or `error` itself if it is already dbt's.
+    """
+    if isinstance(error, DbtRuntimeError):
+        return error
+    return DbtDatabaseError(render(message_of(error)))
+
+
+def message_of(error: Exception) -> str:
+    """Spark's full message, still with plan and trace where Spark put them into it."""
+    # A captured exception has no `args`, and its `str` asks the JVM, which may be gone.
+    desc = getattr(error, "_desc", None)
+    if desc:
+        return str(desc)
+    java_exception = getattr(error, "java_exception", None)
+    if java_exception is not None:
+        return str(java_exception.toString())
+    return str(error) or type(error).__name__
+
+
+def trace_of(error: Exception) -> str:
+    """Java's stack trace, for the log; empty where there is none."""
+    trace = getattr(error, "_stackTrace", None)
+    return str(trace) if trace else str(error) if hasattr(error, "java_exception") else ""
+
+
+def render(message: str) -> str:
+    """Shorten a message of Spark to what a person can use.
+
+    Stack lines and the logical plan go; of a long statement that Spark quotes, the lines around
+    the position stay.
+    """
+    message = _PLAN.sub(lambda match: match[1] or "", message)
+    lines = [line.rstrip() for line in message.splitlines() if not _STACK_LINE.match(line)]
+    text = "\n".join(_shorten_quoted_sql(lines)).strip()
+    text = _TASK_FAILED.sub("", text)
+    return _CLASS_NAME.sub("", text)
+
+
+def _shorten_quoted_sql(lines: list[str]) -> list[str]:
+    """Cut the statement under `== SQL ==` to the lines around its `^^^`."""
+    header = next((n for n, line in enumerate(lines) if _SQL_HEADER.match(line)), None)
+    if header is None:
+        return lines
+    pointer = next((n for n in range(header, len(lines)) if _POINTER.match(lines[n])), None)
+    if pointer is None:
+        return lines
+    first = max(header + 1, pointer - _CONTEXT_LINES)
+    cut = ["..."] if first > header + 1 else []
+    last = pointer + _CONTEXT_LINES - 1
+    rest = ["..."] if last + 1 < len(lines) else []
+    return [*lines[: header + 1], *cut, *lines[first : last + 1], *rest]

@@ -1,0 +1,83 @@
+"""Starting the JVM, without its chatter on dbt's terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from dbt.adapters.exceptions import FailedToConnectError
+from dbt.adapters.sparkivm import errors
+from dbt.adapters.sparkivm.java import check_java
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkRuntimeError
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+_LOG_LIMIT = 5_000_000  # bytes, after which a start begins the log anew
+
+
+def root_session(settings: Mapping[str, str], folder: Path) -> tuple[SparkSession, bool]:
+    """The first session of this process.
+
+    Args:
+        settings: all settings, also those of the JVM such as its memory.
+        folder: for Spark's log; made if missing.
+
+    Returns:
+        The session, and whether it was started here; a Spark that is already there (a notebook's) is
+        used as it is.
+
+    Raises:
+        FailedToConnectError: no suitable Java, or Spark does not start; with its reason.
+    """
+    if SparkContext._active_spark_context is not None:
+        return SparkSession.builder.getOrCreate(), False
+    conf = SparkConf().setAll(list(settings.items()))
+    if SparkContext._gateway is not None:
+        # A JVM whose Spark was stopped: its memory and options cannot change any more.
+        return SparkSession.builder.config(conf=conf).getOrCreate(), True
+    check_java()
+    log = _prepare(folder)
+    start = log.stat().st_size if log.exists() else 0
+    try:
+        # Ivy writes dozens of lines about its downloads, and Java its warnings, before any log
+        # level of Spark counts: they go to a file.
+        with log.open("ab") as file:
+            gateway = launch_gateway(conf, popen_kwargs={"stdout": file, "stderr": file})
+        SparkContext(conf=conf, gateway=gateway)
+        return SparkSession.builder.getOrCreate(), True
+    except PySparkRuntimeError as error:
+        if error.getCondition() != "JAVA_GATEWAY_EXITED":
+            raise
+        raise FailedToConnectError(_reason(log, start)) from None
+    except Exception as error:
+        message = errors.render(errors.message_of(error))
+        raise FailedToConnectError(f"Spark does not start: {message}\nIts log: {log}") from None
+
+
+def _prepare(folder: Path) -> Path:
+    """Make the folder and answer the path of Spark's log in it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    ignore = folder / ".gitignore"
+    if not ignore.exists():
+        ignore.write_text("# Spark's local tables and logs\n*\n")
+    log = folder / "spark.log"
+    if log.exists() and log.stat().st_size > _LOG_LIMIT:
+        log.write_bytes(b"")
+    return log
+
+
+def _reason(log: Path, start: int) -> str:
+    """Why the JVM ended, from what it wrote since `start` (bytes)."""
+    text = log.read_bytes()[start:].decode(errors="replace")
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    reason = next((line for line in lines if line.startswith("Exception in thread")), None)
+    if reason is None:
+        reason = next((line for line in lines if "rror" in line), lines[-1] if lines else "")
+    advice = ""
+    if "unresolved dependency" in reason or "download failed" in reason:
+        advice = (
+            " Spark downloads Delta when it first starts: it needs the network for that, or "
+            "the JAR given as server_side_parameters: spark.jars."
+        )
+    return f"Spark does not start: {reason}{advice}\nIts log: {log}"

@@ -1,0 +1,54 @@
+"""The Derby metastore of a local project, which one process at a time can open."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from dbt.adapters.exceptions import FailedToConnectError
+
+# Derby's error for a database that another JVM has open.
+_LOCKED = re.compile(r"XSDB6|Another instance of Derby may have already booted")
+_DATABASE = re.compile(r"^jdbc:derby:.*databaseName=([^;]+)")
+
+
+def check_free(url: str) -> None:
+    """Refuse early what Spark would refuse after half a minute of retries.
+
+    Args:
+        url: the metastore's JDBC URL; nothing is checked if it is not an embedded Derby.
+
+    Raises:
+        FailedToConnectError: another process has the database open.
+    """
+    match = _DATABASE.match(url)
+    if match is None:
+        return
+    lock = Path(match[1]) / "dbex.lck"
+    try:
+        import fcntl  # not on Windows: there Derby itself refuses
+
+        with lock.open("rb") as file:
+            # Derby holds an exclusive lock on this file for as long as it runs; after a crash the
+            # file stays, without lock. Closing the file gives the shared lock back.
+            fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except (ImportError, FileNotFoundError):
+        return
+    except OSError:
+        raise FailedToConnectError(locked_message(url)) from None
+
+
+def is_locked(trace: str) -> bool:
+    """Whether Spark failed because another process has the metastore open."""
+    return bool(_LOCKED.search(trace))
+
+
+def locked_message(url: str) -> str:
+    """One line for the user, who most likely runs dbt twice."""
+    match = _DATABASE.match(url)
+    place = f" ({match[1]})" if match else ""
+    return (
+        f"Another process, probably another dbt, uses the metastore of this project{place}: wait "
+        "for it to end, or configure a metastore that can be shared "
+        "(server_side_parameters: spark.hadoop.hive.metastore.uris)."
+    )

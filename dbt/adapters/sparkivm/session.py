@@ -1,0 +1,220 @@
+"""A dbt connection in a Spark session of its own, with the cursor that dbt expects."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
+from typing import Any, TypeVar
+
+from dbt.adapters.events.logging import AdapterLogger
+from dbt.adapters.spark.connections import SparkConnectionWrapper
+from dbt.adapters.sparkivm import errors
+from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
+from pyspark.sql import DataFrame, Row, SparkSession
+
+logger = AdapterLogger("SparkIvm")
+
+Description = Sequence[tuple[str, Any, None, None, None, None, bool]]
+T = TypeVar("T")
+
+_CANCEL_EVERY = 0.2  # seconds
+_PLACEHOLDER = re.compile(r"%[s%]")
+
+
+class Cursor:
+    """The result of one statement, fetched at most once from Spark."""
+
+    def __init__(self, handle: SessionHandle) -> None:
+        """Make a cursor that runs its statement in the session of `handle`."""
+        self._handle = handle
+        self._frame: DataFrame | None = None
+        self._rows: list[Row] | None = None
+        self._next = 0
+
+    def execute(self, sql: str, bindings: Sequence[Any] | None = None) -> None:
+        """Run a statement.
+
+        Spark runs commands (DDL, DML) here, and once; a query is only analyzed, and runs when
+        its rows are fetched.
+
+        Args:
+            sql: one statement.
+            bindings: values for each `%s` in `sql`; without them a `%` is just a character.
+
+        Raises:
+            DbtDatabaseError: Spark's message.
+        """
+        statement = sql.strip().rstrip(";")
+        if bindings is not None:
+            statement = bind(statement, bindings)
+        self._rows, self._next = None, 0
+        self._frame = self._handle.run(lambda session: session.sql(statement))
+
+    def fetchall(self) -> list[Row]:
+        """The rows that were not fetched yet."""
+        rows = self._all()[self._next :]
+        self._next += len(rows)
+        return rows
+
+    def fetchmany(self, size: int = 1) -> list[Row]:
+        """The next `size` rows."""
+        rows = self._all()[self._next : self._next + size]
+        self._next += len(rows)
+        return rows
+
+    def fetchone(self) -> Row | None:
+        """The next row, or None at the end."""
+        rows = self.fetchmany(1)
+        return rows[0] if rows else None
+
+    def _all(self) -> list[Row]:
+        frame = self._frame
+        if frame is None:
+            return []
+        if self._rows is None:
+            self._rows = self._handle.run(lambda _: frame.collect())
+        return self._rows
+
+    @property
+    def description(self) -> Description:
+        """Name, Spark's type and nullability of each column, as pyodbc lays them out."""
+        if self._frame is None:
+            return []
+        return [
+            (column.name, column.dataType.simpleString(), None, None, None, None, column.nullable)
+            for column in self._frame.schema.fields
+        ]
+
+    def close(self) -> None:
+        """Let go of the rows."""
+        self._frame, self._rows = None, None
+
+
+class SessionHandle(SparkConnectionWrapper):
+    """What dbt holds as a connection: one Spark session, used by one thread at a time."""
+
+    def __init__(self, session: SparkSession) -> None:
+        """Take over `session`, which nobody else may use."""
+        self.session = session
+        self._cursor: Cursor | None = None
+        self._running = threading.Event()
+        self._cancelled = threading.Event()
+
+    def run(self, work: Callable[[SparkSession], T]) -> T:
+        """Do something in this session such that it can be cancelled.
+
+        Raises:
+            DbtDatabaseError: Spark's message, without Java's trace, which goes to dbt's debug log;
+                also if the connection was cancelled.
+        """
+        if self._cancelled.is_set():
+            raise DbtDatabaseError("The connection was cancelled.")
+        self._running.set()
+        try:
+            return work(self.session)
+        except Exception as error:
+            trace = errors.trace_of(error)
+            if trace:
+                logger.debug(f"Spark's stack trace:\n{trace}")
+            if self._cancelled.is_set():
+                raise DbtDatabaseError("The connection was cancelled.") from None
+            raise errors.as_dbt_error(error) from None
+        finally:
+            self._running.clear()
+
+    def cancel(self) -> None:
+        """Stop the running statement, and refuse further ones; called from another thread.
+
+        A statement such as MERGE runs several Spark jobs one after the other, and between two of them
+        there is nothing to interrupt: so this is repeated until the statement has ended.
+        """
+        self._cancelled.set()
+
+        def interrupt() -> None:
+            while self._running.is_set():
+                self.session.interruptAll()
+                self._pause.wait(_CANCEL_EVERY)
+
+        threading.Thread(target=interrupt, name="cancel-spark-jobs", daemon=True).start()
+
+    _pause = threading.Event()  # never set: only waited on
+
+    def cursor(self) -> SessionHandle:
+        """A place for the next statement; dbt-spark has connection and cursor in one object."""
+        self._cursor = Cursor(self)
+        return self
+
+    def close(self) -> None:
+        """Let go of the last result. The session goes with the last reference to it."""
+        if self._cursor:
+            self._cursor.close()
+
+    def rollback(self, *args: Any, **kwargs: Any) -> None:
+        """Spark has no transactions."""
+
+    def execute(self, sql: str, bindings: Sequence[Any] | None = None) -> None:
+        """Run a statement: see `Cursor.execute`."""
+        self._current.execute(sql, bindings)
+
+    def fetchall(self) -> list[Row]:
+        """The rows that were not fetched yet."""
+        return self._current.fetchall()
+
+    def fetchmany(self, size: int = 1) -> list[Row]:
+        """The next `size` rows."""
+        return self._current.fetchmany(size)
+
+    def fetchone(self) -> Row | None:
+        """The next row, or None at the end."""
+        return self._current.fetchone()
+
+    @property
+    def description(self) -> Description:
+        """The columns of the last statement's result."""
+        return self._current.description
+
+    @property
+    def _current(self) -> Cursor:
+        if self._cursor is None:
+            raise DbtRuntimeError("No statement was run on this connection yet.")
+        return self._cursor
+
+
+def bind(sql: str, values: Iterable[Any]) -> str:
+    """Put values into a statement, as the loading of seeds wants it.
+
+    Args:
+        sql: with `%s` for a value and `%%` for a percent sign.
+        values: one for each `%s`.
+
+    Returns:
+        The statement, each value as a literal of Spark SQL.
+
+    Raises:
+        DbtRuntimeError: there are more or fewer values than places.
+    """
+    remaining = list(values)
+    places = sum(match[0] == "%s" for match in _PLACEHOLDER.finditer(sql))
+    if places != len(remaining):
+        raise DbtRuntimeError(f"The statement has {places} bindings, given are {len(remaining)}.")
+    literals = iter(remaining)
+    return _PLACEHOLDER.sub(lambda m: "%" if m[0] == "%%" else literal(next(literals)), sql)
+
+
+def literal(value: Any) -> str:
+    """A Python value as a literal of Spark SQL."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Decimal) and value.is_finite():
+        return format(value, "f")
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, dt.datetime):
+        value = value.isoformat(sep=" ")
+    text = str(value).replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{text}'"
