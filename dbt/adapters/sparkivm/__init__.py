@@ -1,6 +1,7 @@
 """The dbt adapter `sparkivm`: dbt-spark with isolated sessions and maintained models."""
 
 from dbt.adapters.base import AdapterPlugin
+
 from dbt.adapters.sparkivm.connections import SparkIvmConnectionManager
 from dbt.adapters.sparkivm.credentials import SparkIvmCredentials
 from dbt.adapters.sparkivm.impl import SparkIvmAdapter

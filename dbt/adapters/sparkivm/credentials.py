@@ -39,6 +39,7 @@ class SparkIvmCredentials(SparkCredentials):
         self.server_side_parameters = {
             str(key): _spark_text(value) for key, value in self.server_side_parameters.items()
         }
+        self.master = self.server_side_parameters.get("spark.master", self.master)
         ansi = self.server_side_parameters.get(ANSI)
         host = self.host
         if self.is_session and host is None:

@@ -54,8 +54,9 @@ def render(message: str) -> str:
     Stack lines and the logical plan go; of a long statement that Spark quotes, the lines around
     the position stay.
     """
-    message = _PLAN.sub(lambda match: match[1] or "", message)
     lines = [line.rstrip() for line in message.splitlines() if not _STACK_LINE.match(line)]
+    if not any(_SQL_HEADER.match(line) for line in lines):
+        lines = _PLAN.sub(lambda match: match[1] or "", "\n".join(lines)).splitlines()
     text = "\n".join(_shorten_quoted_sql(lines)).strip()
     text = _TASK_FAILED.sub("", text)
     return _CLASS_NAME.sub("", text)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dbt.adapters.spark.impl import SparkAdapter
+
 from dbt.adapters.sparkivm.connections import SparkIvmConnectionManager
 
 
 class SparkIvmAdapter(SparkAdapter):
     """dbt-spark's adapter over this package's connections.
 
-    What the macros of maintained models call (`adapter.ivm_*`) is mixed in from a module of its own,
-    so that this class stays a list of what it is made of.
+    What the macros of maintained models call (`adapter.ivm_*`) is mixed in from a module of its
+    own, so that this class stays a list of what it is made of.
     """
 
     ConnectionManager = SparkIvmConnectionManager

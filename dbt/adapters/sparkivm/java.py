@@ -1,4 +1,4 @@
-"""Is there a Java that can run Spark? Asked before Spark starts, as Spark's own answer is a trace."""
+"""Is there a Java that can run Spark? Asked before Spark, whose own answer is a stack trace."""
 
 from __future__ import annotations
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 
 from dbt.adapters.exceptions import FailedToConnectError
-from dbt.adapters.sparkivm import errors
-from dbt.adapters.sparkivm.java import check_java
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
+
+from dbt.adapters.sparkivm import errors
+from dbt.adapters.sparkivm.java import check_java
 
 _LOG_LIMIT = 5_000_000  # bytes, after which a start begins the log anew
 
@@ -24,12 +27,13 @@ def root_session(settings: Mapping[str, str], folder: Path) -> tuple[SparkSessio
         folder: for Spark's log; made if missing.
 
     Returns:
-        The session, and whether it was started here; a Spark that is already there (a notebook's) is
-        used as it is.
+        The session, and whether its Spark was started here; one that is already there (say, a
+        notebook's) is used as it is.
 
     Raises:
         FailedToConnectError: no suitable Java, or Spark does not start; with its reason.
     """
+    _silence_pyspark()
     if SparkContext._active_spark_context is not None:
         return SparkSession.builder.getOrCreate(), False
     conf = SparkConf().setAll(list(settings.items()))
@@ -53,6 +57,12 @@ def root_session(settings: Mapping[str, str], folder: Path) -> tuple[SparkSessio
     except Exception as error:
         message = errors.render(errors.message_of(error))
         raise FailedToConnectError(f"Spark does not start: {message}\nIts log: {log}") from None
+
+
+def _silence_pyspark() -> None:
+    """Keep PySpark from printing each error as JSON with Java's trace: dbt shows it already."""
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
 def _prepare(folder: Path) -> Path:

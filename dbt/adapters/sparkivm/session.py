@@ -5,15 +5,17 @@ from __future__ import annotations
 import datetime as dt
 import re
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import Any, TypeVar
 
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.connections import SparkConnectionWrapper
-from dbt.adapters.sparkivm import errors
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 from pyspark.sql import DataFrame, Row, SparkSession
+
+from dbt.adapters.sparkivm import errors
 
 logger = AdapterLogger("SparkIvm")
 
@@ -128,19 +130,17 @@ class SessionHandle(SparkConnectionWrapper):
     def cancel(self) -> None:
         """Stop the running statement, and refuse further ones; called from another thread.
 
-        A statement such as MERGE runs several Spark jobs one after the other, and between two of them
-        there is nothing to interrupt: so this is repeated until the statement has ended.
+        A statement such as MERGE runs several Spark jobs one after the other, and between two of
+        them there is nothing to interrupt: so this is repeated until the statement has ended.
         """
         self._cancelled.set()
 
         def interrupt() -> None:
             while self._running.is_set():
                 self.session.interruptAll()
-                self._pause.wait(_CANCEL_EVERY)
+                time.sleep(_CANCEL_EVERY)
 
         threading.Thread(target=interrupt, name="cancel-spark-jobs", daemon=True).start()
-
-    _pause = threading.Event()  # never set: only waited on
 
     def cursor(self) -> SessionHandle:
         """A place for the next statement; dbt-spark has connection and cursor in one object."""

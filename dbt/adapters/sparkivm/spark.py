@@ -10,19 +10,25 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions import FailedToConnectError
+from pyspark.sql import SparkSession
+
 from dbt.adapters.sparkivm import errors, launch, metastore
 from dbt.adapters.sparkivm.credentials import SparkIvmCredentials
 from dbt.adapters.sparkivm.settings import CATALOG, METASTORE_URL, spark_defaults, start_settings
-from pyspark.sql import SparkSession
 
 logger = AdapterLogger("SparkIvm")
+
+
+# A process can have one value of these; told to the user even where they are defaults of ours, as
+# they decide which tables one sees.
+_PLACES = frozenset({"spark.master", "spark.sql.warehouse.dir", METASTORE_URL})
 
 
 @dataclass
@@ -31,14 +37,16 @@ class _Process:
 
     Attributes:
         root: the session that others are made from; dbt runs nothing in it.
-        settings: those that this module started it with; empty if someone else started it.
-        requested: those of `settings` that come from the starting profile's user.
+        settings: those that it was started with.
+        requested: the keys of `settings` that come from the starting profile's user.
+        ready: whether its metastore could be opened.
         warned: differing static settings that the user was told about.
     """
 
     root: SparkSession
-    settings: dict[str, str]
-    requested: Mapping[str, str]
+    settings: Mapping[str, str]
+    requested: frozenset[str]
+    ready: bool = False
     warned: set[tuple[str, str]] = field(default_factory=set)
 
 
@@ -57,18 +65,15 @@ def new_session(credentials: SparkIvmCredentials) -> SparkSession:
     """
     global _process
     folder = project_folder(credentials)
-    wanted = start_settings(
-        credentials.master,
-        credentials.server_side_parameters,
-        folder,
-        spark_defaults(os.environ),
-    )
+    user = credentials.server_side_parameters
+    wanted = start_settings(credentials.master, user, folder, spark_defaults(os.environ))
     with _lock:
         if _process is None or _process.root.sparkContext._jsc is None:
-            _process = _start(wanted, credentials.server_side_parameters, folder)
-        process = _process
-        session = process.root.newSession()
-        _apply(session, process, wanted)
+            _process = _start(wanted, frozenset(user), folder)
+        if not _process.ready:
+            _open_metastore(_process)
+        session = _process.root.newSession()
+        _apply(session, _process, wanted, frozenset(user))
     return session
 
 
@@ -82,57 +87,79 @@ def project_folder(credentials: SparkIvmCredentials) -> Path:
     return root.resolve() / ".sparkivm"
 
 
-def _start(settings: dict[str, str], requested: Mapping[str, str], folder: Path) -> _Process:
-    url = settings.get(METASTORE_URL, "") if settings.get(CATALOG) == "hive" else ""
-    metastore.check_free(url)
+def _start(settings: Mapping[str, str], requested: frozenset[str], folder: Path) -> _Process:
+    """Start Spark, or take the one that somebody else started in this process."""
+    if settings[CATALOG] == "hive":
+        metastore.check_free(settings.get(METASTORE_URL, ""))
     with _interrupts_kept():
         root, is_ours = launch.root_session(settings, folder)
+    if is_ours:
+        return _Process(root, settings, requested)
+    return _Process(root, dict(root.sparkContext.getConf().getAll()), frozenset())
+
+
+def _open_metastore(process: _Process) -> None:
+    """Make Spark open its metastore, which it does at the first need: better not inside a model.
+
+    Raises:
+        FailedToConnectError: it cannot, e.g. as another process has it open.
+    """
     try:
-        # Opens the metastore, which Spark does lazily: better here than inside of a model.
-        root.catalog.databaseExists("default")
+        process.root.catalog.databaseExists("default")
     except Exception as error:
-        logger.debug(errors.trace_of(error))
-        if metastore.is_locked(errors.trace_of(error)):
-            raise FailedToConnectError(metastore.locked_message(url)) from None
-        raise FailedToConnectError(errors.render(errors.message_of(error))) from None
-    return _Process(root, settings if is_ours else {}, dict(requested))
+        trace = errors.trace_of(error)
+        logger.debug(trace)
+        if metastore.is_locked(trace):
+            message = metastore.locked_message(process.settings.get(METASTORE_URL, ""))
+        else:
+            message = errors.render(errors.message_of(error))
+        raise FailedToConnectError(message) from None
+    process.ready = True
 
 
-def _apply(session: SparkSession, process: _Process, wanted: Mapping[str, str]) -> None:
+def _apply(
+    session: SparkSession,
+    process: _Process,
+    wanted: Mapping[str, str],
+    user: frozenset[str],
+) -> None:
     """Give `session` the `wanted` settings, as far as they can differ between sessions.
 
-    A new session starts with all settings of the start: those that only the starting profile asked
-    for are taken back.
+    A new session begins with the settings of the start: what only the starting profile's user asked
+    for is taken back. Of what can not be changed any more, the user is told once.
     """
-    for key in process.requested.keys() - wanted.keys():
-        if session.conf.isModifiable(key) or not _is_static(key):
-            session.conf.unset(key)
+    for key in process.requested - wanted.keys():
+        if _is_per_session(key):
+            _try(key, lambda key=key: session.conf.unset(key))
+    ignored = []
     for key, value in wanted.items():
         if process.settings.get(key) == value:
             continue
-        if not _is_static(key) and _set(session, key, value):
+        if _is_per_session(key) and _try(key, lambda k=key, v=value: session.conf.set(k, v)):
             continue
-        if (key, value) not in process.warned:
+        if key in user | _PLACES and (key, value) not in process.warned:
             process.warned.add((key, value))
-            logger.warning(
-                f"{key}={value} has no effect: this process already runs a Spark with "
-                f"{process.settings.get(key, 'another value')}. Only a new process can change it."
-            )
+            ignored.append(f"{key}={value} (it is {process.settings.get(key, 'not set')})")
+    if ignored:
+        logger.warning(
+            "Spark already runs in this process with other settings, which only a new process can "
+            f"change. Without effect: {', '.join(ignored)}"
+        )
 
 
-def _set(session: SparkSession, key: str, value: str) -> bool:
-    """Set a setting for one session; False if Spark has it for the whole process only."""
+def _is_per_session(key: str) -> bool:
+    """Whether to try a setting in a session: it accepts many in silence that nobody reads there."""
+    return not key.startswith("spark.") or key.startswith(("spark.sql.", "spark.databricks."))
+
+
+def _try(key: str, change: Callable[[], None]) -> bool:
+    """Change a setting; False if Spark has it for the whole process only."""
     try:
-        session.conf.set(key, value)
+        change()
     except Exception as error:
-        logger.debug(f"{key} is not set: {errors.message_of(error)}")
+        logger.debug(f"{key} belongs to the process: {errors.message_of(error)}")
         return False
     return True
-
-
-def _is_static(key: str) -> bool:
-    """Settings that a session accepts in silence and nobody reads there."""
-    return not key.startswith(("spark.sql.", "spark.databricks."))
 
 
 @contextmanager

@@ -1,0 +1,35 @@
+# `make` shows the targets. PYTHON chooses the interpreter of `make setup`.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.setup-done
+
+.DEFAULT_GOAL := help
+.PHONY: help setup test check format clean
+
+help: ## Show the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## Create .venv with everything installed in the locked versions
+
+$(STAMP): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+test: setup ## Run the default test suite (ARGS='-k name' to choose)
+	$(BIN)/python -m pytest $(ARGS)
+
+check: setup ## Lint, formatting and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: setup ## Format the code and fix what ruff can fix
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean: ## Remove what tools and Spark leave behind (not .venv)
+	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf target logs .sparkivm spark-warehouse metastore_db derby.log
+	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
