@@ -1,0 +1,71 @@
+"""Which profiles are complete, and what becomes of their settings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.sparkivm import SparkIvmCredentials
+
+
+def credentials(**profile: Any) -> SparkIvmCredentials:
+    """What dbt does with a target of a profile."""
+    SparkIvmCredentials.validate(profile)
+    return SparkIvmCredentials.from_dict(profile)
+
+
+def test_a_schema_is_enough() -> None:
+    made = credentials(schema="x")
+    assert (made.type, made.method, made.schema) == ("sparkivm", "session", "x")
+    assert made.master == "local[*]"
+    assert made.host is None
+
+
+def test_a_schema_is_needed() -> None:
+    with pytest.raises(DbtRuntimeError, match="schema"):
+        credentials(method="session")
+
+
+def test_a_cluster_is_the_master() -> None:
+    assert credentials(schema="x", master="spark://host:7077").master == "spark://host:7077"
+
+
+def test_sparks_own_name_for_the_master_works_too() -> None:
+    made = credentials(schema="x", server_side_parameters={"spark.master": "local[3]"})
+    assert made.master == "local[3]"
+
+
+@pytest.mark.parametrize("method", ["thrift", "http", "odbc"])
+def test_other_methods_still_need_a_host(method: str) -> None:
+    with pytest.raises(DbtRuntimeError, match="Must specify `host`"):
+        credentials(schema="x", method=method)
+
+
+def test_an_unknown_method_is_refused() -> None:
+    with pytest.raises(Exception, match="carrier pigeon"):
+        credentials(schema="x", method="carrier pigeon")
+
+
+def test_ansi_is_off_as_in_dbt_spark_if_the_user_says_nothing() -> None:
+    assert credentials(schema="x").server_side_parameters["spark.sql.ansi.enabled"] == "false"
+
+
+@pytest.mark.parametrize(("given", "text"), [(True, "true"), ("true", "true"), (False, "false")])
+def test_the_users_ansi_is_respected(given: Any, text: str) -> None:
+    made = credentials(schema="x", server_side_parameters={"spark.sql.ansi.enabled": given})
+    assert made.server_side_parameters["spark.sql.ansi.enabled"] == text
+
+
+def test_values_of_yaml_become_texts() -> None:
+    made = credentials(schema="x", server_side_parameters={"spark.a": 8, "spark.b": True})
+    assert made.server_side_parameters["spark.a"] == "8"
+    assert made.server_side_parameters["spark.b"] == "true"
+
+
+def test_dbt_debug_shows_what_identifies_a_session() -> None:
+    shown = dict(credentials(schema="x", master="local[2]").connection_info())
+    assert shown["method"] == "session"
+    assert shown["master"] == "local[2]"
+    assert "host" not in shown

@@ -1,0 +1,62 @@
+"""What remains of Spark's error messages."""
+
+from __future__ import annotations
+
+import pytest
+from dbt.adapters.exceptions import FailedToConnectError
+from dbt_common.exceptions import DbtDatabaseError
+
+from dbt.adapters.sparkivm.errors import as_dbt_error, render
+
+
+def test_the_plan_goes_and_the_position_stays() -> None:
+    message = "[UNRESOLVED_COLUMN] `x` ... SQLSTATE: 42703; line 1 pos 7;\n'Project ['x]\n+- Scan\n"
+    assert render(message) == "[UNRESOLVED_COLUMN] `x` ... SQLSTATE: 42703; line 1 pos 7"
+
+
+def test_a_plan_without_position_goes_too() -> None:
+    assert render("[A] b. SQLSTATE: 1;\nProject [x#1]\n+- Scan") == "[A] b. SQLSTATE: 1"
+
+
+def test_a_long_statement_is_cut_to_the_lines_around_the_position() -> None:
+    sql = [f"line {n}" for n in range(1, 9)]
+    sql.insert(5, "---^^^")
+    message = "[PARSE_SYNTAX_ERROR] near. (line 5, pos 3)\n\n== SQL ==\n" + "\n".join(sql)
+    assert render(message).splitlines()[3:] == [
+        *("...", "line 4", "line 5", "---^^^", "line 6", "..."),
+    ]
+
+
+def test_a_short_statement_is_shown_whole_even_if_it_looks_like_a_plan() -> None:
+    message = "[E] near. (line 2, pos 0)\n\n== SQL ==\nSELECT 1;\nSELECT 2\n^^^"
+    assert render(message) == message
+
+
+def test_javas_stack_goes() -> None:
+    message = (
+        "Job aborted due to stage failure: Task 0 in stage 1.0 failed 1 times, most recent "
+        "failure: Lost task 0.0 in stage 1.0 (TID 1) (localhost executor driver): "
+        "java.lang.IllegalStateException: the cause\n"
+        "\tat org.apache.spark.A.b(A.scala:1)\n"
+        "\tat java.base/java.lang.Thread.run(Thread.java:840)\n"
+        "\t... 3 more\n\n"
+        "Driver stacktrace:"
+    )
+    assert render(message) == "the cause"
+
+
+def test_a_users_own_text_with_at_stays() -> None:
+    assert (
+        render("[USER_RAISED_EXCEPTION] boo\n at here") == "[USER_RAISED_EXCEPTION] boo\n at here"
+    )
+
+
+def test_any_error_becomes_one_of_the_database() -> None:
+    error = as_dbt_error(ValueError("100% wrong"))
+    assert isinstance(error, DbtDatabaseError)
+    assert error.msg == "100% wrong"
+
+
+@pytest.mark.parametrize("error", [DbtDatabaseError("x"), FailedToConnectError("y")])
+def test_dbts_own_errors_stay(error: DbtDatabaseError) -> None:
+    assert as_dbt_error(error) is error

@@ -1,0 +1,67 @@
+"""Fixtures for all tests. Tests that need Spark are marked `spark` by the fixtures they use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers.dbt_project import DbtProject
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark by fixture, so that `-m "not spark"` is always the fast part of the suite."""
+    for item in items:
+        if "spark_settings" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.spark)
+
+
+@pytest.fixture(scope="session")
+def spark_settings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """How the one Spark of this process is started.
+
+    A Spark and its Derby metastore exist once in a process: projects share them and differ in
+    their schemas.
+    """
+    folder = tmp_path_factory.mktemp("spark")
+    metastore = f"jdbc:derby:;databaseName={folder / 'metastore'};create=true"
+    return {
+        "spark.master": "local[2]",
+        "spark.driver.memory": "2g",
+        "spark.sql.warehouse.dir": (folder / "warehouse").as_uri(),
+        "spark.hadoop.javax.jdo.option.ConnectionURL": metastore,
+        "spark.sql.shuffle.partitions": "2",
+    }
+
+
+MakeProject = Callable[..., DbtProject]
+
+
+@pytest.fixture
+def make_project(
+    request: pytest.FixtureRequest, tmp_path: Path, spark_settings: dict[str, str]
+) -> MakeProject:
+    """A function that makes projects, each with its own schema; takes DbtProject's options."""
+    made: list[DbtProject] = []
+
+    def make(**options: Any) -> DbtProject:
+        number = len(made) + 1
+        name = re.sub(r"\W+", "_", request.node.name).strip("_").lower()[:50]
+        root = tmp_path / f"project_{number}"
+        root.mkdir()
+        # Names of tests repeat in other modules.
+        module = re.sub(r"\W+", "_", Path(str(request.node.path)).stem)
+        schema = f"{module}_{name}_{number}"
+        made.append(DbtProject(root, schema, spark_settings, **options))
+        return made[-1]
+
+    return make
+
+
+@pytest.fixture
+def project(make_project: MakeProject) -> DbtProject:
+    """A project with one thread and no models."""
+    return make_project()

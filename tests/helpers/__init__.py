@@ -1,0 +1,1 @@
+"""What tests share; see `dbt_project.DbtProject` for tests on a real Spark."""
