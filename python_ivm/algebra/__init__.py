@@ -1,0 +1,1 @@
+"""The logical plan: relational operators over bags, each with a schema."""

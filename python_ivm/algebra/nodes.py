@@ -1,0 +1,394 @@
+"""The logical plan's operators.
+
+Every relation in a plan has a name of its own (the binder makes the user's aliases unique), so a
+column is known by ``relation.name`` wherever it stands and expressions stay as the user wrote
+them: sqlglot trees whose columns are all qualified. Nodes are frozen; expressions in them must
+not be changed in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+from sqlglot import exp
+
+from python_ivm.errors import Internal
+
+COUNT = "__ivm_count__"
+"""The column of a delta that holds its signed multiplicity, and of a state its multiplicity."""
+
+
+class At(Enum):
+    """Which contents of a source a scan reads."""
+
+    PRE = "pre"
+    """The state at the last refresh."""
+    POST = "post"
+    """The state now."""
+    DELTA = "delta"
+    """What changed in between, with a signed :data:`COUNT`."""
+
+
+@dataclass(frozen=True)
+class ColumnRef:
+    """A column of a relation of the plan."""
+
+    relation: str
+    name: str
+
+    def expression(self) -> exp.Column:
+        """The column as an expression."""
+        return exp.column(self.name, table=self.relation, quoted=True)
+
+
+@dataclass(frozen=True)
+class Named:
+    """An expression and the name of the column that it makes."""
+
+    name: str
+    expression: exp.Expression
+
+
+@dataclass(frozen=True)
+class Node:
+    """An operator. Its schema is the tuple of columns that an operator above may name."""
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """The operators below."""
+        raise NotImplementedError
+
+    @property
+    def schema(self) -> tuple[ColumnRef, ...]:
+        """The columns that come out."""
+        raise NotImplementedError
+
+    @property
+    def expressions(self) -> tuple[exp.Expression, ...]:
+        """The expressions that this operator evaluates over its inputs' columns."""
+        return ()
+
+    def with_inputs(self, inputs: tuple[Node, ...]) -> Node:
+        """This operator over other inputs."""
+        raise NotImplementedError
+
+    def walk(self) -> Iterator[Node]:
+        """This node and all below, from the top."""
+        yield self
+        for child in self.inputs:
+            yield from child.walk()
+
+
+@dataclass(frozen=True)
+class Scan(Node):
+    """Reads a source table: its contents before or after the change, or the change itself."""
+
+    source: str
+    relation: str
+    columns: tuple[str, ...]
+    at: At = At.POST
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """None: a leaf."""
+        return ()
+
+    @property
+    def schema(self) -> tuple[ColumnRef, ...]:
+        """The table's columns, and the count where the change is read."""
+        names = (*self.columns, COUNT) if self.at is At.DELTA else self.columns
+        return tuple(ColumnRef(self.relation, name) for name in names)
+
+    def with_inputs(self, inputs: tuple[Node, ...]) -> Node:
+        """Itself."""
+        return self
+
+
+@dataclass(frozen=True)
+class Filter(Node):
+    """Keeps the rows for which the condition is true."""
+
+    input: Node
+    condition: exp.Expression
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """The one input."""
+        return (self.input,)
+
+    @property
+    def schema(self) -> tuple[ColumnRef, ...]:
+        """The input's."""
+        return self.input.schema
+
+    @property
+    def expressions(self) -> tuple[exp.Expression, ...]:
+        """The condition."""
+        return (self.condition,)
+
+    def with_inputs(self, inputs: tuple[Node, ...]) -> Node:
+        """The same condition over another input."""
+        return replace(self, input=inputs[0])
+
+
+@dataclass(frozen=True)
+class Project(Node):
+    """Computes named expressions; the result is a relation of its own name.
+
+    A title is shown as a comment above the SQL.
+    """
+
+    input: Node
+    relation: str
+    items: tuple[Named, ...]
+    title: str = field(default="", compare=False)
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """The one input."""
+        return (self.input,)
+
+    @property
+    def schema(self) -> tuple[ColumnRef, ...]:
+        """One column for each item."""
+        return tuple(ColumnRef(self.relation, item.name) for item in self.items)
+
+    @property
+    def expressions(self) -> tuple[exp.Expression, ...]:
+        """The items' expressions."""
+        return tuple(item.expression for item in self.items)
+
+    def with_inputs(self, inputs: tuple[Node, ...]) -> Node:
+        """The same items over another input."""
+        return replace(self, input=inputs[0])
+
+
+@dataclass(frozen=True)
+class Join(Node):
+    """The inner (or cross) join of any number of inputs under a conjunction of conditions."""
+
+    parts: tuple[Node, ...]
+    conditions: tuple[exp.Expression, ...] = ()
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """The joined relations."""
+        return self.parts
+
+    @property
+    def schema(self) -> tuple[ColumnRef, ...]:
+        """All inputs' columns."""
+        return tuple(column for part in self.parts for column in part.schema)
+
+    @property
+    def expressions(self) -> tuple[exp.Expression, ...]:
+        """The conditions."""
+        return self.conditions
+
+    def with_inputs(self, inputs: tuple[Node, ...]) -> Node:
+        """The same conditions over other inputs."""
+        return replace(self, parts=inputs)
+
+
+@dataclass(frozen=True)
+class LeftJoin(Node):
+    """Every row of the left side with its matches on the right, or else with NULLs.
+
+    So far the planner's own operator, for looking up stored values; models may not write it yet.
+    """
+
+    left: Node
+    right: Node
+    conditions: tuple[exp.Expression, ...]
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """The preserved side, then the other."""
+        return (self.left, self.right)
+
+    @property
+    def schema(self) -> tuple[ColumnRef, ...]:
+        """Both sides' columns."""
+        return (*self.left.schema, *self.right.schema)
+
+    @property
+    def expressions(self) -> tuple[exp.Expression, ...]:
+        """The conditions."""
+        return self.conditions
+
+    def with_inputs(self, inputs: tuple[Node, ...]) -> Node:
+        """The same conditions over other inputs."""
+        return replace(self, left=inputs[0], right=inputs[1])
+
+
+@dataclass(frozen=True)
+class SemiJoin(Node):
+    """Keeps the rows whose keys occur among the keys' rows; NULL equals NULL.
+
+    The planner's own operator for restricting a subplan to affected groups.
+    """
+
+    input: Node
+    keys: Node
+    pairs: tuple[tuple[exp.Expression, ColumnRef], ...]
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """The restricted input, then the keys."""
+        return (self.input, self.keys)
+
+    @property
+    def schema(self) -> tuple[ColumnRef, ...]:
+        """The restricted input's."""
+        return self.input.schema
+
+    @property
+    def expressions(self) -> tuple[exp.Expression, ...]:
+        """Both sides of the key comparisons."""
+        return tuple(side for left, right in self.pairs for side in (left, right.expression()))
+
+    def with_inputs(self, inputs: tuple[Node, ...]) -> Node:
+        """The same pairs over other inputs."""
+        return replace(self, input=inputs[0], keys=inputs[1])
+
+
+@dataclass(frozen=True)
+class Aggregate(Node):
+    """Groups by the keys (one group for all where there are none) and computes the measures.
+
+    DISTINCT is an aggregate over all columns without measures. An aggregate is *global* (one row,
+    even over no rows) where it has no keys and is not a DISTINCT.
+    """
+
+    input: Node
+    relation: str
+    keys: tuple[Named, ...]
+    measures: tuple[Named, ...]
+
+    @property
+    def is_global(self) -> bool:
+        """Whether the result is one row whatever comes in."""
+        return not self.keys
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """The one input."""
+        return (self.input,)
+
+    @property
+    def schema(self) -> tuple[ColumnRef, ...]:
+        """Keys, then measures."""
+        return tuple(ColumnRef(self.relation, item.name) for item in (*self.keys, *self.measures))
+
+    @property
+    def expressions(self) -> tuple[exp.Expression, ...]:
+        """The keys' and the measures' expressions."""
+        return tuple(item.expression for item in (*self.keys, *self.measures))
+
+    def with_inputs(self, inputs: tuple[Node, ...]) -> Node:
+        """The same groups over another input."""
+        return replace(self, input=inputs[0])
+
+
+@dataclass(frozen=True)
+class UnionAll(Node):
+    """The bag union of inputs that have as many columns as there are names."""
+
+    parts: tuple[Node, ...]
+    relation: str
+    names: tuple[str, ...]
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """The united relations."""
+        return self.parts
+
+    @property
+    def schema(self) -> tuple[ColumnRef, ...]:
+        """The union's names."""
+        return tuple(ColumnRef(self.relation, name) for name in self.names)
+
+    def with_inputs(self, inputs: tuple[Node, ...]) -> Node:
+        """The union of other inputs."""
+        return replace(self, parts=inputs)
+
+
+@dataclass(frozen=True)
+class Sort(Node):
+    """ORDER BY with an optional LIMIT and OFFSET."""
+
+    input: Node
+    order: tuple[exp.Ordered, ...]
+    limit: exp.Expression | None = field(default=None)
+    offset: exp.Expression | None = field(default=None)
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """The one input."""
+        return (self.input,)
+
+    @property
+    def schema(self) -> tuple[ColumnRef, ...]:
+        """The input's."""
+        return self.input.schema
+
+    @property
+    def expressions(self) -> tuple[exp.Expression, ...]:
+        """The sort keys."""
+        return self.order
+
+    def with_inputs(self, inputs: tuple[Node, ...]) -> Node:
+        """The same order over another input."""
+        return replace(self, input=inputs[0])
+
+
+def columns_of(expression: exp.Expression) -> set[ColumnRef]:
+    """The columns that an expression names."""
+    return {ColumnRef(c.table, c.name) for c in expression.find_all(exp.Column)}
+
+
+def substitute(
+    expression: exp.Expression, mapping: dict[ColumnRef, exp.Expression]
+) -> exp.Expression:
+    """The expression with columns replaced by expressions."""
+
+    def replacement(node: exp.Expression) -> exp.Expression:
+        if isinstance(node, exp.Column):
+            found = mapping.get(ColumnRef(node.table, node.name))
+            if found is not None:
+                simple = isinstance(found, (exp.Column, exp.Literal, exp.Func, exp.Cast))
+                return found.copy() if simple else exp.paren(found.copy())
+        return node
+
+    return expression.copy().transform(replacement)
+
+
+def check(node: Node) -> Node:
+    """Check a plan's invariants: names resolve, relations are unique, unions fit.
+
+    Returns:
+        The plan itself.
+
+    Raises:
+        Internal: If an invariant is broken.
+    """
+    for current in node.walk():
+        visible = {column for child in current.inputs for column in child.schema}
+        for expression in current.expressions:
+            missing = columns_of(expression) - visible
+            if missing:
+                names = ", ".join(sorted(f"{c.relation}.{c.name}" for c in missing))
+                raise Internal(
+                    f"{type(current).__name__} names columns that nothing below has: {names}"
+                )
+        if isinstance(current, (Join, Project, Aggregate)):
+            schema = current.schema
+            if len(set(schema)) != len(schema):
+                raise Internal(f"{type(current).__name__} has two columns of one name: {schema}")
+        if isinstance(current, UnionAll):
+            for part in current.parts:
+                if len(part.schema) != len(current.names):
+                    raise Internal("UnionAll has inputs of different widths")
+    return node

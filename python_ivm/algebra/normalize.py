@@ -1,0 +1,172 @@
+"""Rules that bring a plan into the shape that the later stages expect, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from sqlglot import exp
+
+from python_ivm.algebra.nodes import (
+    Aggregate,
+    At,
+    ColumnRef,
+    Filter,
+    Join,
+    Named,
+    Node,
+    Project,
+    Scan,
+    UnionAll,
+    columns_of,
+    substitute,
+)
+
+
+def normalize(plan: Node) -> Node:
+    """Apply every rule of :data:`RULES` once, each from the leaves up."""
+    for rule in RULES:
+        plan = rule(plan)
+    return plan
+
+
+def _bottom_up(plan: Node, rule: Callable[[Node], Node]) -> Node:
+    inputs = tuple(_bottom_up(child, rule) for child in plan.inputs)
+    return rule(plan.with_inputs(inputs) if inputs else plan)
+
+
+def merge_joins(plan: Node) -> Node:
+    """Joins of joins become one join, and filters over inner joins become its conditions.
+
+    An inner join is associative and a filter above it is one more condition, so that a delta may
+    start from whichever input changed.
+    """
+
+    def rule(node: Node) -> Node:
+        if isinstance(node, Filter) and isinstance(node.input, (Join, Filter, Scan)):
+            below = node.input
+            conditions = tuple(conjuncts(node.condition))
+            if isinstance(below, Scan):
+                return Join((below,), conditions)
+            if isinstance(below, Join):
+                return replace(below, conditions=(*below.conditions, *conditions))
+        if isinstance(node, Join):
+            parts: list[Node] = []
+            merged = [c for condition in node.conditions for c in conjuncts(condition)]
+            for part in node.parts:
+                if isinstance(part, Join):
+                    parts.extend(part.parts)
+                    merged.extend(part.conditions)
+                else:
+                    parts.append(part)
+            return Join(tuple(parts), tuple(merged))
+        return node
+
+    return _bottom_up(plan, rule)
+
+
+def flatten_unions(plan: Node) -> Node:
+    """A union of unions becomes one union."""
+
+    def rule(node: Node) -> Node:
+        if not isinstance(node, UnionAll):
+            return node
+        parts: list[Node] = []
+        for part in node.parts:
+            parts.extend(part.parts if isinstance(part, UnionAll) else (part,))
+        return replace(node, parts=tuple(parts))
+
+    return _bottom_up(plan, rule)
+
+
+def merge_projections(plan: Node) -> Node:
+    """A projection of a projection becomes one; one that only picks from an aggregate vanishes."""
+
+    def rule(node: Node) -> Node:
+        if not isinstance(node, Project):
+            return node
+        below = node.input
+        if isinstance(below, Project):
+            mapping = {ColumnRef(below.relation, i.name): i.expression for i in below.items}
+            items = tuple(Named(i.name, substitute(i.expression, mapping)) for i in node.items)
+            return Project(below.input, node.relation, items, node.title or below.title)
+        if isinstance(below, Aggregate) and _picks(node, below):
+            shown = {item.name for item in node.items}
+            measures = tuple(m for m in below.measures if m.name in shown)
+            return replace(below, relation=node.relation, measures=measures)
+        return node
+
+    return _bottom_up(plan, rule)
+
+
+def _picks(node: Project, below: Aggregate) -> bool:
+    """Whether a projection shows an aggregate's columns in their order, all keys among them."""
+    shown = [
+        item.name
+        for item in node.items
+        if isinstance(item.expression, exp.Column) and item.expression.name == item.name
+    ]
+    kept = [c.name for c in below.schema if c.name in set(shown)]
+    keys = {key.name for key in below.keys}
+    picked = len(shown) == len(node.items) and shown == kept and keys <= set(shown)
+    return picked and (not below.measures or len(shown) > len(keys))
+
+
+def prune_columns(plan: Node) -> Node:
+    """Scans read, and projections compute, only what something above names."""
+    used: set[ColumnRef] = set(plan.schema)
+    for node in plan.walk():
+        for expression in node.expressions:
+            used |= columns_of(expression)
+        if isinstance(node, UnionAll):
+            for part in node.parts:
+                used |= set(part.schema)
+
+    def rule(node: Node) -> Node:
+        if isinstance(node, Scan):
+            kept = tuple(n for n in node.columns if ColumnRef(node.relation, n) in used)
+            return replace(node, columns=kept)
+        if isinstance(node, Project):
+            items = tuple(i for i in node.items if ColumnRef(node.relation, i.name) in used)
+            return replace(node, items=items or _one(node))
+        return node
+
+    return _bottom_up(plan, rule)
+
+
+def _one(node: Project) -> tuple[Named, ...]:
+    """A column for a projection of which only the number of rows matters."""
+    return node.items[:1]
+
+
+def share_deltas(plan: Node) -> Node:
+    """All reads of one source's change read the same columns, so that they are one CTE."""
+    wanted: dict[str, dict[str, None]] = {}
+    for node in plan.walk():
+        if isinstance(node, Scan) and node.at is At.DELTA:
+            wanted.setdefault(node.source, {}).update(dict.fromkeys(node.columns))
+
+    def rule(node: Node) -> Node:
+        if isinstance(node, Scan) and node.at is At.DELTA:
+            return replace(node, columns=tuple(wanted[node.source]))
+        return node
+
+    return _bottom_up(plan, rule)
+
+
+def conjuncts(condition: exp.Expression) -> list[exp.Expression]:
+    """The terms of a conjunction."""
+    if isinstance(condition, exp.Paren):
+        return conjuncts(condition.this)
+    if isinstance(condition, exp.And):
+        return [*conjuncts(condition.left), *conjuncts(condition.right)]
+    return [condition]
+
+
+RULES: tuple[Callable[[Node], Node], ...] = (
+    merge_joins,
+    flatten_unions,
+    merge_projections,
+    prune_columns,
+)
+"""The rules, in the order in which they are applied."""

@@ -1,0 +1,81 @@
+"""A plan as an indented tree, for people and for tests."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from python_ivm.algebra.nodes import (
+    Aggregate,
+    At,
+    Filter,
+    Join,
+    LeftJoin,
+    Named,
+    Node,
+    Project,
+    Scan,
+    SemiJoin,
+    Sort,
+    UnionAll,
+)
+from python_ivm.sql.parse import DIALECT
+from python_ivm.sql.render import bare
+
+
+def tree(plan: Node) -> str:
+    """One line an operator, inputs indented below it."""
+    return "\n".join(_lines(plan, 0))
+
+
+def _lines(node: Node, depth: int) -> list[str]:
+    lines = ["  " * depth + _label(node)]
+    for child in node.inputs:
+        lines += _lines(child, depth + 1)
+    return lines
+
+
+def _label(node: Node) -> str:
+    match node:
+        case Scan():
+            at = "" if node.at is At.POST else f" at {node.at.value}"
+            return f"Scan {node.source} as {node.relation}{at} ({', '.join(node.columns)})"
+        case Filter():
+            return f"Filter {_text(node.condition)}"
+        case Project():
+            return f"Project {_named(node.items)}"
+        case Join():
+            conditions = " and ".join(_text(c) for c in node.conditions)
+            if len(node.parts) == 1:
+                return f"Filter {conditions}"
+            return f"Join on {conditions}" if conditions else "Join (cross)"
+        case LeftJoin():
+            return f"LeftJoin on {' and '.join(_text(c) for c in node.conditions)}"
+        case SemiJoin():
+            pairs = ", ".join(f"{_text(a)} <=> {b.relation}.{b.name}" for a, b in node.pairs)
+            return f"SemiJoin on {pairs}"
+        case Aggregate():
+            if not node.measures:
+                return f"Distinct {_named(node.keys)}"
+            by = f" by {_named(node.keys)}" if node.keys else ""
+            return f"Aggregate {_named(node.measures)}{by}"
+        case UnionAll():
+            return f"UnionAll ({', '.join(node.names)})"
+        case Sort():
+            parts = [f"Sort by {', '.join(_text(k) for k in node.order)}"] if node.order else []
+            parts += [f"limit {_text(node.limit)}"] if node.limit is not None else []
+            parts += [f"offset {_text(node.offset)}"] if node.offset is not None else []
+            return " ".join(parts)
+    return type(node).__name__
+
+
+def _named(items: tuple[Named, ...]) -> str:
+    return ", ".join(
+        item.name
+        if isinstance(item.expression, exp.Column) and item.expression.name == item.name
+        else f"{item.name} = {_text(item.expression)}"
+        for item in items
+    )
+
+
+def _text(expression: exp.Expression) -> str:
+    return str(bare(expression).sql(dialect=DIALECT))

@@ -1,0 +1,113 @@
+"""Aggregate and DISTINCT below another operator: the affected groups, new minus old.
+
+Δγ(X) = γ(X_post ⋉ K) − γ(X_pre ⋉ K), where K are the groups that ΔX names. It holds for every
+aggregate function. The rows of both states are tagged and restricted in one semi join, so that ΔX
+is named once and the executed plan grows with the nesting depth squared at most, where naming it
+twice would double it at every level (docs/decisions/0004).
+
+The topmost aggregate of a model is not handled here but by its stored counters (state/).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from python_ivm.algebra.nodes import (
+    COUNT,
+    Aggregate,
+    ColumnRef,
+    Named,
+    Node,
+    Project,
+    SemiJoin,
+    UnionAll,
+    columns_of,
+    substitute,
+)
+from python_ivm.delta.term import Changes, Term
+
+
+def delta(
+    node: Aggregate, changes: Changes, inner: Callable[[Node, Changes], list[Term]]
+) -> list[Term]:
+    """The affected groups: one term, or two where there are no keys."""
+    if node.is_global:
+        return _global(node, changes)
+    rows, columns = _tagged_rows(node, changes)
+    restricted = SemiJoin(rows, affected_groups(node, inner(node.input, changes)), _pairs(node))
+    keys = (
+        *(Named(k.name, ColumnRef(rows.relation, k.name).expression()) for k in node.keys),
+        Named(COUNT, ColumnRef(rows.relation, COUNT).expression()),
+    )
+    measures = tuple(Named(m.name, substitute(m.expression, columns)) for m in node.measures)
+    plan = Aggregate(restricted, node.relation, keys, measures)
+    count = ColumnRef(node.relation, COUNT).expression()
+    return [Term(plan, count, False, f"groups of {node.relation} that changed, new minus old")]
+
+
+def affected_groups(node: Aggregate, terms: list[Term]) -> Node:
+    """The keys of the groups that a delta of the input touches (with duplicates)."""
+    relation = f"{node.relation}_keys"
+    parts = tuple(Project(term.plan, relation, node.keys) for term in terms)
+    if len(parts) == 1:
+        return parts[0]
+    return UnionAll(parts, relation, tuple(key.name for key in node.keys))
+
+
+def _pairs(node: Aggregate) -> tuple[tuple[exp.Expression, ColumnRef], ...]:
+    return tuple(
+        (
+            ColumnRef(f"{node.relation}_rows", key.name).expression(),
+            ColumnRef(f"{node.relation}_keys", key.name),
+        )
+        for key in node.keys
+    )
+
+
+def _tagged_rows(
+    node: Aggregate, changes: Changes
+) -> tuple[UnionAll, dict[ColumnRef, exp.Expression]]:
+    """The input's rows now (+1) and before (-1): keys, and the columns that the measures read."""
+    relation = f"{node.relation}_rows"
+    used = sorted(
+        {c for m in node.measures for c in columns_of(m.expression)},
+        key=lambda c: (c.relation, c.name),
+    )
+    taken = {key.name for key in node.keys}
+    arguments: dict[ColumnRef, str] = {}
+    for column in used:
+        name = column.name if column.name not in taken else f"{column.relation}_{column.name}"
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        arguments[column] = name
+    items = (*node.keys, *(Named(name, c.expression()) for c, name in arguments.items()))
+
+    def tagged(part: Node, sign: int) -> Project:
+        return Project(part, relation, (*items, Named(COUNT, _sign(sign))))
+
+    parts = (tagged(changes.post(node.input), 1), tagged(changes.pre(node.input), -1))
+    names = tuple(item.name for item in (*items, Named(COUNT, _sign(1))))
+    columns = {c: ColumnRef(relation, name).expression() for c, name in arguments.items()}
+    return UnionAll(parts, relation, names), columns
+
+
+def _sign(value: int) -> exp.Expression:
+    return exp.Literal.number(value)
+
+
+def _global(node: Aggregate, changes: Changes) -> list[Term]:
+    """One row now, one row before: without keys the whole node is recomputed."""
+    terms = []
+    for part, sign, title in (
+        (changes.post(node.input), 1, "now"),
+        (changes.pre(node.input), -1, "before"),
+    ):
+        inside = Aggregate(part, f"{node.relation}_row", (), node.measures)
+        items = tuple(Named(c.name, c.expression()) for c in inside.schema)
+        plan = Project(inside, node.relation, (*items, Named(COUNT, _sign(sign))))
+        count = ColumnRef(node.relation, COUNT).expression()
+        terms.append(Term(plan, count, False, f"{node.relation} {title}, recomputed"))
+    return terms

@@ -1,0 +1,49 @@
+"""The delta of a plan, operator by operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from python_ivm.algebra.nodes import (
+    Aggregate,
+    Filter,
+    Join,
+    Node,
+    Project,
+    Scan,
+    Sort,
+    UnionAll,
+    check,
+)
+from python_ivm.delta import aggregate, filter, join, project, scan, sort, union_all
+from python_ivm.delta.term import Changes, Term
+from python_ivm.errors import NotYetImplemented
+
+RULES: dict[type[Node], Callable[..., list[Term]]] = {
+    Scan: scan.delta,
+    Filter: filter.delta,
+    Project: project.delta,
+    Join: join.delta,
+    UnionAll: union_all.delta,
+    Aggregate: aggregate.delta,
+    Sort: sort.delta,
+}
+"""One rule an operator. A rule gets the node, the changes and a function for its inputs' deltas."""
+
+
+def delta(node: Node, changes: Changes) -> list[Term]:
+    """The terms of a node's delta; none where nothing below it changed.
+
+    Raises:
+        NotYetImplemented: If an operator has no rule.
+    """
+    if not changes.touches(node):
+        return []
+    rule: Any = RULES.get(type(node))
+    if rule is None:
+        raise NotYetImplemented(f"The delta of {type(node).__name__}")
+    terms: list[Term] = rule(node, changes, delta)
+    for term in terms:
+        check(term.plan)
+    return terms

@@ -1,0 +1,18 @@
+"""Filter: linear, so that it applies to the delta as it does to the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from python_ivm.algebra.nodes import Filter, Node
+from python_ivm.delta.term import Changes, Term
+
+
+def delta(
+    node: Filter, changes: Changes, inner: Callable[[Node, Changes], list[Term]]
+) -> list[Term]:
+    """Each term of the input's delta, filtered."""
+    return [
+        replace(term, plan=Filter(term.plan, node.condition)) for term in inner(node.input, changes)
+    ]

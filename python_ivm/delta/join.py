@@ -1,0 +1,75 @@
+"""Inner join of n inputs: Δ(A⋈B) = ΔA⋈B_pre ∪ A_post⋈ΔB.
+
+Source: Griffin and Libkin, "Incremental Maintenance of Views with Duplicates", SIGMOD 1995; the
+form with one pre- and one post-state a term is that of papers/outer-join-semijoin-ivm, §2.3. A
+self join is a join of two inputs that change at the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from sqlglot import exp
+
+from python_ivm.algebra.nodes import COUNT, ColumnRef, Join, Node, columns_of
+from python_ivm.delta.term import Changes, Term
+
+
+def delta(node: Join, changes: Changes, inner: Callable[[Node, Changes], list[Term]]) -> list[Term]:
+    """For each changed input its terms, joined to the earlier inputs now and the later ones before."""
+    terms: list[Term] = []
+    for index, part in enumerate(node.parts):
+        earlier = [changes.post(p) for p in node.parts[:index]]
+        later = [changes.pre(p) for p in node.parts[index + 1 :]]
+        for term in inner(part, changes):
+            others = connected_order(term.plan, [*earlier, *later], node.conditions)
+            plan = Join((term.plan, *others), node.conditions)
+            title = " ⋈ ".join([term.title, *(_title(o, node, changes, index) for o in others)])
+            terms.append(replace(term, plan=plan, title=title))
+    return terms
+
+
+def connected_order(
+    first: Node, others: list[Node], conditions: tuple[exp.Expression, ...]
+) -> list[Node]:
+    """The order in which to join: from the delta outwards, along the conditions.
+
+    Spark joins in the order of the text unless it has statistics of every column; a delta that
+    comes first keeps every intermediate result as small as the change.
+    """
+    placed = set(first.schema)
+    remaining = list(others)
+    ordered: list[Node] = []
+    while remaining:
+        chosen = max(remaining, key=lambda part: _links(part, placed, conditions))
+        remaining.remove(chosen)
+        ordered.append(chosen)
+        placed |= set(chosen.schema)
+    return ordered
+
+
+def _links(
+    part: Node, placed: set[ColumnRef], conditions: tuple[exp.Expression, ...]
+) -> tuple[int, int]:
+    """How many equalities, and how many conditions at all, link a part to what is placed."""
+    own = set(part.schema)
+    equalities = links = 0
+    for condition in conditions:
+        used = columns_of(condition)
+        if used & own and used & placed and used <= own | placed:
+            links += 1
+            equalities += isinstance(condition, (exp.EQ, exp.NullSafeEQ))
+    return min(equalities, 1), min(links, 1)
+
+
+def _title(part: Node, join: Join, changes: Changes, index: int) -> str:
+    """The name of an unchanged side of a term, such as ``customers before``."""
+    names = {c.relation for c in part.schema if c.name != COUNT}
+    name = ", ".join(sorted(names)) or "rows"
+    position = next(
+        (i for i, p in enumerate(join.parts) if {c.relation for c in p.schema} & names), index
+    )
+    if not changes.touches(join.parts[position]):
+        return name
+    return f"{name} {'now' if position < index else 'before'}"

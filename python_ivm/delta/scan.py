@@ -1,0 +1,23 @@
+"""Scan: the delta of a source is its change feed between the two versions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from python_ivm.algebra.nodes import COUNT, At, ColumnRef, Node, Scan
+from python_ivm.delta.term import Changes, Term
+
+
+def delta(
+    node: Scan, changes: Changes, _inner: Callable[[Node, Changes], list[Term]]
+) -> list[Term]:
+    """One term: the source's changed rows, +1 for each that came and -1 for each that went."""
+    return [
+        Term(
+            replace(node, at=At.DELTA),
+            ColumnRef(node.relation, COUNT).expression(),
+            changes.inserts_only[node.source],
+            f"Δ{node.relation}",
+        )
+    ]

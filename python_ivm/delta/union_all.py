@@ -1,0 +1,29 @@
+"""UNION ALL: linear; the delta is the union of the inputs' deltas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from python_ivm.algebra.nodes import Named, Node, Project, UnionAll
+from python_ivm.delta.project import project_term
+from python_ivm.delta.term import Changes, Term
+
+
+def delta(
+    node: UnionAll, changes: Changes, inner: Callable[[Node, Changes], list[Term]]
+) -> list[Term]:
+    """Every input's terms under the union's names."""
+    return [
+        project_term(term, renamed(part, node))
+        for part in node.parts
+        for term in inner(part, changes)
+    ]
+
+
+def renamed(part: Node, union: UnionAll) -> Project:
+    """An input of a union under the union's names."""
+    items = tuple(
+        Named(name, column.expression())
+        for name, column in zip(union.names, part.schema, strict=True)
+    )
+    return Project(part, union.relation, items)

@@ -1,0 +1,1 @@
+"""Which strategy refreshes a model, by which statements, in which order."""

@@ -1,0 +1,180 @@
+"""From a layout and a delta to Spark SQL text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from sqlglot import exp
+
+from python_ivm.algebra.nodes import COUNT, Aggregate, At, Named, Node, Project
+from python_ivm.delta.term import Changes, Term
+from python_ivm.refresh.request import Request
+from python_ivm.refresh.statements import Kind, Statement
+from python_ivm.sources.history import SourceChange
+from python_ivm.sql.parse import DIALECT
+from python_ivm.sql.render import Renderer, SourceRelations, bare
+from python_ivm.state.layout import STATE, Layout
+from python_ivm.state.merge import merge
+from python_ivm.state.tables import build_query, view_query
+
+
+def table(parts: tuple[str, ...], version: int | None = None) -> exp.Table:
+    """A table by its name's parts, at a version if one is given."""
+    *spaces, name = (exp.to_identifier(part, quoted=True) for part in parts)
+    result = exp.Table(
+        this=name,
+        db=spaces[-1] if spaces else None,
+        catalog=spaces[-2] if len(spaces) > 1 else None,
+    )
+    if version is not None:
+        at = exp.Literal.number(version)
+        result.set("version", exp.Version(this="VERSION", kind="AS OF", expression=at))
+    return result
+
+
+def text(query: exp.Expression) -> str:
+    """Spark SQL, one clause a line."""
+    return str(bare(query).sql(dialect=DIALECT, pretty=True))
+
+
+def relation_name(parts: tuple[str, ...]) -> str:
+    """A relation's name as SQL."""
+    return str(bare(table(parts)).sql(dialect=DIALECT))
+
+
+def quoted_name(parts: tuple[str, ...]) -> str:
+    """A relation's name with every part quoted, as inside ``table_changes('…')``."""
+    return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
+
+
+def source_relations(
+    sources: Mapping[str, SourceChange], state: tuple[str, ...] | None = None
+) -> SourceRelations:
+    """Reads each source at its old or new version, and its change feed in between."""
+
+    def read(source: str, at: At) -> exp.Table:
+        if source == STATE and state is not None:
+            return table(state)
+        found = sources[source]
+        return table(found.parts, (found.pre if at is At.PRE else found.post).version)
+
+    def changed(source: str, columns: tuple[str, ...]) -> exp.Select:
+        found = sources[source]
+        feed = exp.func(
+            "table_changes",
+            exp.Literal.string(quoted_name(found.parts)),
+            exp.Literal.number(found.pre.version + 1),
+            exp.Literal.number(found.post.version),
+        )
+        kind = exp.column("_change_type")
+        came = exp.In(
+            this=kind,
+            expressions=[exp.Literal.string(t) for t in ("insert", "update_postimage")],
+        )
+        sign = exp.Case().when(came, exp.Literal.number(1)).else_(exp.Literal.number(-1))
+        items = [exp.column(name, quoted=True) for name in columns]
+        select = exp.Select().from_(exp.Table(this=feed))
+        return select.select(*items, exp.alias_(sign, COUNT))
+
+    return SourceRelations(read, changed)
+
+
+def probe_query(aggregate: Aggregate, arguments: tuple[Named, ...], schemas_sql: Renderer) -> str:
+    """A query whose column types are those of an aggregate's arguments."""
+    node: Node = Project(Changes({}).post(aggregate.input), "probe", arguments)
+    return text(schemas_sql.with_ctes(schemas_sql.query(node)))
+
+
+def create_view(request: Request, query: exp.Expression | str) -> Statement:
+    """The statement that defines the public view."""
+    body = query if isinstance(query, str) else text(query)
+    return Statement(
+        Kind.CREATE_VIEW, f"CREATE OR REPLACE VIEW {relation_name(request.view)} AS\n{body}"
+    )
+
+
+def create_state(request: Request, body: str, bookmark: str | None, number: int) -> Statement:
+    """The statement that writes a whole state.
+
+    Delta replaces the table's contents, schema and properties in the one commit that carries the
+    bookmark; readers see the old table until then.
+    """
+    clauses = [f"CREATE OR REPLACE TABLE {relation_name(request.state)}", "USING delta"]
+    if request.location:
+        escaped = request.location.replace("\\", "\\\\").replace("'", "\\'")
+        clauses.append(f"LOCATION '{escaped}'")
+    if request.properties:
+        pairs = ", ".join(f"'{k}' = '{v}'" for k, v in sorted(request.properties.items()))
+        clauses.append(f"TBLPROPERTIES ({pairs})")
+    clauses += ["AS", body]
+    return Statement(Kind.BUILD, "\n".join(clauses), bookmark, fence(request, number))
+
+
+def fence(request: Request, number: int) -> tuple[str, int]:
+    """The pair that Delta commits at most once: the state's name and the refresh's number."""
+    return f"dbt-sparkivm:{'.'.join(request.state).lower()}", number
+
+
+def build_statements(
+    request: Request,
+    layout: Layout,
+    sources: Mapping[str, SourceChange],
+    bookmark: str,
+    number: int,
+) -> list[Statement]:
+    """The statements that build a state and its view."""
+    body = text(build_query(layout, Renderer(source_relations(sources))))
+    least = ">= 0" if layout.is_global else "> 0"
+    checked = {"delta.constraints.ivm_count": f"{COUNT} {least}", **request.properties}
+    return [
+        create_state(replace(request, properties=checked), body, bookmark, number),
+        *drop_table(request),
+        create_view(request, view_query(layout, table(request.state))),
+    ]
+
+
+def plain_statements(
+    request: Request, sql: str, columns: list[str], bookmark: str | None, number: int
+) -> list[Statement]:
+    """The statements that rebuild a query for which there are no rules: the user's own text."""
+    stored = [exp.to_identifier(f"__ivm_col_{n}__") for n in range(1, len(columns) + 1)]
+    names = ", ".join(c.sql(dialect=DIALECT) for c in stored)
+    body = f"SELECT * FROM (\n{sql.strip().rstrip(';')}\n) AS ivm_view({names})"
+    shown = [
+        exp.alias_(exp.column(s.name), exp.to_identifier(c, quoted=True))
+        for s, c in zip(stored, columns, strict=True)
+    ]
+    view = exp.Select().from_(table(request.state)).select(*shown)
+    return [
+        create_state(request, body, bookmark, number),
+        *drop_table(request),
+        create_view(request, view),
+    ]
+
+
+def drop_table(request: Request) -> list[Statement]:
+    """Removes a table under the view's name: the model was materialized otherwise before."""
+    if not request.table_in_the_way:
+        return []
+    return [Statement(Kind.DROP_TABLE, f"DROP TABLE {relation_name(request.view)}")]
+
+
+def keep_view(request: Request, query: str) -> Statement:
+    """The old view over the state's present version, while the state is replaced."""
+    return replace(create_view(request, query), kind=Kind.KEEP_VIEW)
+
+
+def merge_statement(
+    request: Request,
+    layout: Layout,
+    terms: list[Term],
+    changes: Changes,
+    sources: Mapping[str, SourceChange],
+    bookmark: str,
+    number: int,
+) -> Statement:
+    """The statement that applies a delta."""
+    renderer = Renderer(source_relations(sources, request.state))
+    tree = merge(layout, terms, changes, table(request.state), renderer)
+    return Statement(Kind.MERGE, text(tree), bookmark, fence(request, number))

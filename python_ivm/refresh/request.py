@@ -1,0 +1,137 @@
+"""What a refresh is asked to do, and what the planner may ask the warehouse."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Protocol
+
+from python_ivm.errors import InvalidModel
+from python_ivm.sources.history import Commit
+
+
+class Policy(Enum):
+    """What the user allows."""
+
+    AUTO = "auto"
+    """Incremental where possible, else a full rebuild."""
+    INCREMENTAL = "incremental"
+    """As auto, with a warning at every fallback."""
+    STRICT = "strict"
+    """An error instead of a fallback."""
+    FULL = "full"
+    """Always a full rebuild."""
+
+
+class OnConfigurationChange(Enum):
+    """What happens when the query or its settings changed; dbt's config of the same name."""
+
+    APPLY = "apply"
+    CONTINUE = "continue"
+    FAIL = "fail"
+
+
+@dataclass(frozen=True)
+class Options:
+    """A model's configuration.
+
+    Attributes:
+        policy: Config ``ivm_policy``.
+        on_configuration_change: dbt's config of the same name.
+        enable_change_feed: Config ``ivm_enable_change_feed``: whether the change feed of sources
+            may be switched on.
+    """
+
+    policy: Policy = Policy.AUTO
+    on_configuration_change: OnConfigurationChange = OnConfigurationChange.APPLY
+    enable_change_feed: bool = False
+
+    @staticmethod
+    def of(config: Mapping[str, object]) -> Options:
+        """Read and validate a model's config.
+
+        Raises:
+            InvalidModel: For an unknown ``ivm_`` key or a value that is not allowed.
+        """
+        known = {"ivm_policy", "ivm_enable_change_feed", "ivm_state_suffix"}
+        unknown = sorted(k for k in config if k.startswith("ivm_") and k not in known)
+        if unknown:
+            raise InvalidModel(
+                f"Unknown config {unknown[0]}", hint=f"Known are {', '.join(sorted(known))}."
+            )
+        enable = config.get("ivm_enable_change_feed")
+        if enable not in (None, True, False):
+            raise InvalidModel("Config ivm_enable_change_feed is true or false")
+        return Options(
+            policy=_choice(Policy, "ivm_policy", config.get("ivm_policy") or "auto"),
+            on_configuration_change=_choice(
+                OnConfigurationChange,
+                "on_configuration_change",
+                config.get("on_configuration_change") or "apply",
+            ),
+            enable_change_feed=bool(enable),
+        )
+
+
+def _choice(kind: type, name: str, value: object):  # type: ignore[no-untyped-def]
+    if isinstance(value, Enum):
+        value = value.value
+    try:
+        return kind(str(value))
+    except ValueError as error:
+        allowed = ", ".join(member.value for member in kind)  # type: ignore[attr-defined]
+        raise InvalidModel(f"Config {name} is {value!r}", hint=f"Allowed are {allowed}.") from error
+
+
+@dataclass(frozen=True)
+class Request:
+    """One model to refresh.
+
+    Attributes:
+        model: The model's name, for messages.
+        sql: Its compiled SQL.
+        view: The public view's name: schema and identifier.
+        state: The state table's name.
+        options: Its configuration.
+        settings: The session settings that can change a query's result, such as the time zone.
+        full_refresh: Whether a rebuild is asked for; None says nothing either way, False forbids
+            even the rebuild of a changed query.
+        view_exists: Whether the public view stands.
+        view_text: The standing view's query, by which it can be kept readable.
+        table_in_the_way: Whether a table stands under the view's name.
+        properties: Further table properties of the state.
+        location: Where the state's files go; None leaves it to the catalog.
+    """
+
+    model: str
+    sql: str
+    view: tuple[str, ...]
+    state: tuple[str, ...]
+    options: Options = Options()
+    settings: Mapping[str, str] = field(default_factory=dict)
+    full_refresh: bool | None = None
+    view_exists: bool = True
+    view_text: str | None = None
+    table_in_the_way: bool = False
+    properties: Mapping[str, str] = field(default_factory=dict)
+    location: str | None = None
+
+
+class Warehouse(Protocol):
+    """What the planner asks the catalog; each call is one cheap metadata query."""
+
+    def history(self, parts: tuple[str, ...], limit: int | None) -> Sequence[Commit] | None:
+        """A table's commits, newest first; None if it is missing or not a Delta table."""
+
+    def columns(self, parts: tuple[str, ...]) -> Mapping[str, str] | None:
+        """A relation's columns and their Spark types, in order; None if it is missing."""
+
+    def properties(self, parts: tuple[str, ...]) -> Mapping[str, str]:
+        """A Delta table's properties."""
+
+    def describe(self, sql: str) -> Sequence[tuple[str, str]]:
+        """Names and types of a query's columns."""
+
+    def enable_change_feed(self, parts: tuple[str, ...]) -> None:
+        """Switch a source's change feed on."""

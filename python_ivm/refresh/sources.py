@@ -1,0 +1,102 @@
+"""What the planner asks the warehouse about sources and the state, and what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from python_ivm.errors import InvalidModel
+from python_ivm.refresh.reason import Reason
+from python_ivm.refresh.request import Warehouse
+from python_ivm.sources.history import Change, SourceChange, SourceVersion, since
+from python_ivm.sql.parse import TableReference
+from python_ivm.sql.schema import Schemas, TableSchema
+from python_ivm.state.bookmark import Found, newest
+
+CHANGE_FEED = "delta.enableChangeDataFeed"
+
+
+def state_history(warehouse: Warehouse, state: tuple[str, ...]) -> Found:
+    """The state's newest bookmark; mostly its newest commit holds it."""
+    latest = warehouse.history(state, 1)
+    if not latest:
+        return Found(None, True)
+    found = newest(latest)
+    return found if found.bookmark is not None else newest(warehouse.history(state, None) or [])
+
+
+def change_since(
+    warehouse: Warehouse, parts: tuple[str, ...], bookmark: SourceVersion
+) -> SourceChange | Reason:
+    """What happened to a source since the bookmark: one query if nothing did, else two."""
+    name = ".".join(parts)
+    latest = warehouse.history(parts, 1)
+    if not latest:
+        if warehouse.columns(parts) is None:
+            raise InvalidModel(
+                f"Table {name} does not exist",
+                hint="Check the name, or run the model that builds it first.",
+            )
+        return Reason("SOURCE_NOT_DELTA", f"{name} is no Delta table any more")
+    newest_commit = latest[0]
+    commits: Sequence = latest  # type: ignore[type-arg]
+    if newest_commit.version > bookmark.version:
+        limit = newest_commit.version - bookmark.version + 1
+        commits = warehouse.history(parts, limit) or []
+        commits = [c for c in commits if c.version >= bookmark.version]
+    change = since(parts, bookmark, commits)
+    if change is None:
+        return Reason(
+            "SOURCE_RECREATED",
+            f"{name} is not the table of the last refresh any more, or its history is gone",
+        )
+    return change
+
+
+def current_versions(
+    warehouse: Warehouse, references: Sequence[TableReference]
+) -> dict[str, SourceChange]:
+    """The present version of each source that is a Delta table.
+
+    Raises:
+        InvalidModel: If a source does not exist.
+    """
+    found: dict[str, SourceChange] = {}
+    for reference in references:
+        commits = warehouse.history(reference.parts, 1)
+        if commits:
+            version = SourceVersion(commits[0].version, commits[0].timestamp)
+            found[reference.key] = SourceChange(reference.parts, version, version, Change.NONE)
+        elif warehouse.columns(reference.parts) is None:
+            raise _missing(reference)
+    return found
+
+
+def schemas(warehouse: Warehouse, references: Sequence[TableReference]) -> Schemas:
+    """The sources' columns.
+
+    Raises:
+        InvalidModel: If a source does not exist.
+    """
+    found = {}
+    for reference in references:
+        columns = warehouse.columns(reference.parts)
+        if columns is None:
+            raise _missing(reference)
+        found[reference.key] = TableSchema(reference.parts, columns)
+    return found
+
+
+def has_change_feed(warehouse: Warehouse, parts: tuple[str, ...]) -> bool:
+    """Whether a source's change feed is on; true of what is no Delta table and so has none."""
+    if not warehouse.history(parts, 1):
+        return True
+    return warehouse.properties(parts).get(CHANGE_FEED, "").lower() == "true"
+
+
+def _missing(reference: TableReference) -> InvalidModel:
+    return InvalidModel(
+        f"Table {'.'.join(reference.parts)} does not exist",
+        line=reference.line,
+        column=reference.column,
+        hint="Check the name, or run the model that builds it first.",
+    )

@@ -1,0 +1,419 @@
+"""The planner's front door: which strategy refreshes a model, and by which statements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from python_ivm.algebra.printer import tree
+from python_ivm.delta.compile import delta
+from python_ivm.delta.term import Changes
+from python_ivm.errors import InvalidModel, IvmError, NotYetImplemented, Unsupported
+from python_ivm.refresh import emit, sources
+from python_ivm.refresh.reason import Reason
+from python_ivm.refresh.request import OnConfigurationChange, Policy, Request, Warehouse
+from python_ivm.refresh.statements import Refresh, Statement, Strategy
+from python_ivm.sources.history import Change, Commit, SourceChange
+from python_ivm.sql.bind import Query, bind
+from python_ivm.sql.determinism import check_deterministic
+from python_ivm.sql.parse import DIALECT, TableReference, parse, pin_versions, table_references
+from python_ivm.sql.render import Renderer
+from python_ivm.state.bookmark import Bookmark, digest
+from python_ivm.state.layout import Layout, aggregates_to_type, layout
+
+Types = Mapping[str, Mapping[str, str]]
+
+
+@dataclass(frozen=True)
+class Maintained:
+    """A query that the planner can maintain."""
+
+    query: Query
+    layout: Layout
+    types: Types
+    fingerprint: str
+
+
+def plan_refresh(request: Request, warehouse: Warehouse, forced: Reason | None = None) -> Refresh:
+    """Plan a model's refresh.
+
+    Args:
+        request: The model and its configuration.
+        warehouse: Answers questions about tables.
+        forced: A reason for a rebuild that showed only when the planned statement was run.
+
+    Returns:
+        The strategy, its reason and the statements.
+
+    Raises:
+        InvalidModel: If the model or its configuration is wrong.
+        Unsupported: If the query cannot be maintained, or not under the user's policy.
+    """
+    try:
+        return _Planner(request, warehouse).plan(forced)
+    except IvmError as error:
+        error.model = error.model or request.model
+        raise
+
+
+class _Planner:
+    """Plans one refresh, from the cheapest question to the dearest."""
+
+    def __init__(self, request: Request, warehouse: Warehouse) -> None:
+        self.request = request
+        self.warehouse = _Remembering(warehouse)
+        parsed = parse(request.sql)
+        check_deterministic(parsed)
+        self.references = table_references(parsed)
+        self._refuse_reading_itself()
+        text = parsed.sql(dialect=DIALECT, comments=False)
+        self.query_hash = digest(text, dict(request.settings))
+
+    def plan(self, forced: Reason | None) -> Refresh:
+        """The refresh."""
+        found = sources.state_history(self.warehouse, self.request.state)
+        bookmark = found.bookmark
+        reason = forced or self._reason_to_rebuild(bookmark, found.intact)
+        if reason is not None or bookmark is None:
+            return self._full(reason or _FIRST, bookmark)
+        if self.query_hash != bookmark.query:
+            return self._query_changed(bookmark)
+        if not self.request.view_exists:
+            return self._full(Reason("VIEW_MISSING", "the public view was gone", False), bookmark)
+        changes = self._source_changes(bookmark)
+        if isinstance(changes, Reason):
+            return self._full(changes, bookmark)
+        moved = any(change.changed for change in changes.values())
+        if not moved and not any(c.change is Change.COLUMNS for c in changes.values()):
+            return Refresh(Strategy.NOOP, "UNCHANGED", "no source changed")
+        return self._incremental(bookmark, changes)
+
+    # -- reasons ---------------------------------------------------------------------------
+
+    def _refuse_reading_itself(self) -> None:
+        own = {".".join(p).lower() for p in (self.request.view, self.request.state)}
+        for reference in self.references:
+            if reference.key in own:
+                raise InvalidModel(
+                    f"The model reads itself ({'.'.join(reference.parts)})",
+                    line=reference.line,
+                    column=reference.column,
+                    hint="A maintained view is a function of its sources; read those instead. "
+                    "is_incremental() logic is not needed.",
+                )
+
+    def _reason_to_rebuild(self, bookmark: Bookmark | None, intact: bool) -> Reason | None:
+        if self.request.options.policy is Policy.FULL:
+            return Reason("POLICY_FULL", "ivm_policy is full", False)
+        if self.request.full_refresh and bookmark is not None:
+            return Reason("FULL_REFRESH", "asked for by full_refresh", False)
+        if bookmark is None:
+            return _FIRST
+        if not intact:
+            return Reason(
+                "STATE_MODIFIED",
+                f"{emit.relation_name(self.request.state)} was written by something else",
+            )
+        return None
+
+    def _query_changed(self, bookmark: Bookmark) -> Refresh:
+        what = "the query or a session setting that it depends on changed"
+        choice = self.request.options.on_configuration_change
+        if choice is OnConfigurationChange.FAIL or self.request.full_refresh is False:
+            raise InvalidModel(
+                what[0].upper() + what[1:] + ", and the configuration forbids a rebuild",
+                hint="Run with --full-refresh, or set on_configuration_change: apply.",
+            )
+        if choice is OnConfigurationChange.CONTINUE:
+            kept = "the view still shows the former query (on_configuration_change: continue)"
+            return Refresh(
+                Strategy.NOOP,
+                "QUERY_CHANGED",
+                kept,
+                warning=f"{self.request.model}: {what}; {kept}",
+            )
+        return self._full(Reason("QUERY_CHANGED", what, False), bookmark)
+
+    def _source_changes(self, bookmark: Bookmark) -> dict[str, SourceChange] | Reason:
+        """What happened to each source, or why that cannot be told."""
+        if bookmark.unversioned:
+            return _not_delta(bookmark.unversioned[0])
+        changes: dict[str, SourceChange] = {}
+        for reference in self._distinct_references():
+            if reference.key not in bookmark.sources:
+                return Reason("SOURCE_NEW", f"{reference.key} was not read before")
+            found = sources.change_since(
+                self.warehouse, reference.parts, bookmark.sources[reference.key]
+            )
+            if isinstance(found, Reason):
+                return found
+            changes[reference.key] = found
+        return changes
+
+    def _distinct_references(self) -> list[TableReference]:
+        return list({reference.key: reference for reference in self.references}.values())
+
+    # -- strategies ------------------------------------------------------------------------
+
+    def _incremental(self, bookmark: Bookmark, changes: dict[str, SourceChange]) -> Refresh:
+        moved = {key: change for key, change in changes.items() if change.changed}
+        for key, change in moved.items():
+            if change.change is Change.REPLACED:
+                return self._full(
+                    Reason("SOURCE_REPLACED", f"{key} was replaced as a whole"), bookmark
+                )
+        if not bookmark.maintained:
+            return self._full(self._why_not_maintained(), bookmark)
+        maintained = self._maintained(bookmark.types)
+        if isinstance(maintained, Reason):
+            return self._full(maintained, bookmark)
+        if maintained.fingerprint != bookmark.fingerprint:
+            return self._full(
+                Reason("SCHEMA_CHANGED", "a column that the query reads changed its type"), bookmark
+            )
+        if not moved:
+            return Refresh(Strategy.NOOP, "UNCHANGED", "no source changed a row")
+        delta_changes = Changes(
+            {key: change.change is Change.INSERTS for key, change in moved.items()}
+        )
+        terms = delta(maintained.layout.input, delta_changes)
+        number = bookmark.refresh + 1
+        after = replace(
+            bookmark, refresh=number, sources={key: c.post for key, c in changes.items()}
+        )
+        statement = emit.merge_statement(
+            self.request, maintained.layout, terms, delta_changes, changes, after.text(), number
+        )
+        ranges = tuple(
+            f"{key.split('.')[-1]}@{bookmark.sources[key].version}→{change.post.version}"
+            for key, change in moved.items()
+        )
+        return Refresh(
+            Strategy.INCREMENTAL,
+            "CHANGED",
+            "sources changed",
+            (statement,),
+            ranges,
+            plan=tree(maintained.query.plan),
+        )
+
+    def _full(self, reason: Reason, bookmark: Bookmark | None) -> Refresh:
+        """A rebuild; under the policy ``strict`` an error instead of a fallback."""
+        number = (bookmark.refresh if bookmark else 0) + 1
+        feeds = self._check_change_feeds()
+        current = sources.current_versions(self.warehouse, self._distinct_references())
+        opaque = [r.key for r in self._distinct_references() if r.key not in current]
+        maintained = None if opaque else self._maintained(None)
+        if opaque:
+            reason = _worse(reason, _not_delta(opaque[0]))
+        elif isinstance(maintained, Reason):
+            reason = _worse(reason, maintained)
+        reason = self._allow(reason, feeds)
+        after = Bookmark(
+            query=self.query_hash,
+            fingerprint="",
+            refresh=number,
+            sources={key: change.post for key, change in current.items()},
+            model=".".join(self.request.view),
+            unversioned=tuple(opaque),
+        )
+        if isinstance(maintained, Maintained):
+            after = replace(after, fingerprint=maintained.fingerprint, types=maintained.types)
+            statements = emit.build_statements(
+                self.request, maintained.layout, current, after.text(), number
+            )
+        else:
+            after = replace(after, maintained=False)
+            pinned = pin_versions(
+                self.request.sql, {key: c.post.version for key, c in current.items()}
+            )
+            columns = [name for name, _ in self.warehouse.describe(self.request.sql)]
+            _refuse_duplicates(columns)
+            statements = emit.plain_statements(self.request, pinned, columns, after.text(), number)
+        statements = self._keep_old_view(bookmark, after) + statements
+        return Refresh(
+            Strategy.FULL,
+            reason.code,
+            reason.text,
+            tuple(statements),
+            warning=self._warning(reason, feeds),
+            plan=tree(maintained.query.plan) if isinstance(maintained, Maintained) else "",
+        )
+
+    def _keep_old_view(self, bookmark: Bookmark | None, after: Bookmark) -> list[Statement]:
+        """Pin the view to the old state where the new state has other columns."""
+        if bookmark is None or not self.request.view_exists or not self.request.view_text:
+            return []
+        if bookmark.fingerprint == after.fingerprint and bookmark.maintained:
+            return []
+        commits = self.warehouse.history(self.request.state, 1)
+        if not commits:
+            return []
+        pinned = pin_versions(
+            self.request.view_text,
+            {
+                reference.key: commits[0].version
+                for reference in table_references(parse(self.request.view_text))
+                if reference.key == ".".join(self.request.state).lower()
+            },
+        )
+        return [emit.keep_view(self.request, pinned)]
+
+    def _allow(self, reason: Reason, feeds: Reason | None) -> Reason:
+        if self.request.options.policy is not Policy.STRICT:
+            return reason
+        refused = reason if reason.fallback else feeds
+        if refused is not None:
+            raise Unsupported(
+                f"ivm_policy is strict, but the model would be rebuilt in full "
+                f"({refused.code}): {refused.text}",
+                hint="Change the model or its source, or run once with --full-refresh."
+                if refused.code not in ("NOT_YET_IMPLEMENTED", "SOURCE_NOT_DELTA")
+                else "Change the model, or set ivm_policy: auto.",
+            )
+        return reason
+
+    def _warning(self, reason: Reason, feeds: Reason | None) -> str | None:
+        told = []
+        loud = self.request.options.policy is Policy.INCREMENTAL or reason.code in _ALWAYS_WARN
+        if reason.fallback and loud:
+            told.append(f"rebuilt in full ({reason.code}): {reason.text}")
+        if feeds is not None and reason.code != feeds.code:
+            told.append(feeds.text)
+        return f"{self.request.model}: {'; '.join(told)}" if told else None
+
+    # -- the query -------------------------------------------------------------------------
+
+    def _check_change_feeds(self) -> Reason | None:
+        """Switch missing change feeds on where that is allowed, else say what to do."""
+        for reference in self._distinct_references():
+            if sources.has_change_feed(self.warehouse, reference.parts):
+                continue
+            if self.request.options.enable_change_feed:
+                self.warehouse.enable_change_feed(reference.parts)
+                continue
+            name = emit.relation_name(reference.parts)
+            return Reason(
+                "CHANGE_FEED_OFF",
+                f"{name} has no change feed, so that each of its changes rebuilds the view; "
+                f"run ALTER TABLE {name} SET TBLPROPERTIES (delta.enableChangeDataFeed = true), "
+                "or set ivm_enable_change_feed: true in the model's config",
+            )
+        return None
+
+    def _why_not_maintained(self) -> Reason:
+        found = self._maintained(None)
+        if isinstance(found, Reason):
+            return found
+        return Reason("NOW_MAINTAINED", "the planner has rules for the query now", False)
+
+    def _maintained(self, types: Types | None) -> Maintained | Reason:
+        """Bind the query and decide its layout, or say why it cannot be maintained."""
+        schemas = sources.schemas(self.warehouse, self._distinct_references())
+        try:
+            query = bind(self.request.sql, schemas)
+            building = types is None
+            if types is None:
+                types = self._types(query)
+            decided = layout(query, types)
+            every = Changes({key: False for key in query.sources})
+            delta(decided.input, every)
+        except NotYetImplemented as error:
+            place = f" at line {error.line}, column {error.column}" if error.line else ""
+            return Reason(
+                "NOT_YET_IMPLEMENTED",
+                f"{error.message.rstrip('.')} is not maintained yet{place}"
+                + (f"; {error.hint}" if error.hint else ""),
+            )
+        if building:
+            names = tuple(name for name, _ in self.warehouse.describe(self.request.sql))
+            decided = replace(decided, columns=names)
+        used = {
+            node: {c: schemas[node].columns.get(schemas[node].spelling(c)) for c in columns}
+            for node, columns in _used_columns(query).items()
+        }
+        stored = [(key.name, key.expression.sql(dialect=DIALECT)) for key in decided.keys]
+        stored += [(c.name, c.build().sql(dialect=DIALECT)) for c in decided.counters]
+        fingerprint = digest(stored, tree(query.plan), used)
+        return Maintained(query, decided, types, fingerprint)
+
+    def _types(self, query: Query) -> Types:
+        found: dict[str, dict[str, str]] = {}
+        current = sources.current_versions(self.warehouse, self._distinct_references())
+        for relation, (aggregate, arguments) in aggregates_to_type(query.plan).items():
+            renderer = Renderer(emit.source_relations(current))
+            described = self.warehouse.describe(emit.probe_query(aggregate, arguments, renderer))
+            found[relation] = {
+                argument.name: kind
+                for argument, (_, kind) in zip(arguments, described, strict=True)
+            }
+        return found
+
+
+class _Remembering:
+    """A warehouse that is asked everything once, so that a plan sees one state of each table."""
+
+    def __init__(self, warehouse: Warehouse) -> None:
+        self._warehouse = warehouse
+        self._history: dict[tuple[tuple[str, ...], int | None], Sequence[Commit] | None] = {}
+        self._columns: dict[tuple[str, ...], Mapping[str, str] | None] = {}
+        self._described: dict[str, Sequence[tuple[str, str]]] = {}
+
+    def history(self, parts: tuple[str, ...], limit: int | None) -> Sequence[Commit] | None:
+        if (parts, limit) not in self._history:
+            self._history[parts, limit] = self._warehouse.history(parts, limit)
+        return self._history[parts, limit]
+
+    def columns(self, parts: tuple[str, ...]) -> Mapping[str, str] | None:
+        if parts not in self._columns:
+            self._columns[parts] = self._warehouse.columns(parts)
+        return self._columns[parts]
+
+    def properties(self, parts: tuple[str, ...]) -> Mapping[str, str]:
+        return self._warehouse.properties(parts)
+
+    def describe(self, sql: str) -> Sequence[tuple[str, str]]:
+        if sql not in self._described:
+            self._described[sql] = self._warehouse.describe(sql)
+        return self._described[sql]
+
+    def enable_change_feed(self, parts: tuple[str, ...]) -> None:
+        self._warehouse.enable_change_feed(parts)
+        self._history.clear()
+
+
+_FIRST = Reason("FIRST_BUILD", "first build", False)
+_ALWAYS_WARN = frozenset({"SOURCE_NOT_DELTA", "STATE_MODIFIED"})
+
+
+def _not_delta(key: str) -> Reason:
+    return Reason(
+        "SOURCE_NOT_DELTA",
+        f"{key} is not a Delta table, so that its changes cannot be read; read the Delta tables "
+        "below it, or store it as one",
+    )
+
+
+def _worse(reason: Reason, limit: Reason) -> Reason:
+    """A lasting limit of the query or its sources, unless a rebuild was asked for anyway."""
+    return reason if reason.code in ("POLICY_FULL",) else limit
+
+
+def _used_columns(query: Query) -> dict[str, list[str]]:
+    used: dict[str, set[str]] = {}
+    for node in query.plan.walk():
+        source = getattr(node, "source", None)
+        if source is not None:
+            used.setdefault(source, set()).update(getattr(node, "columns", ()))
+    return {source: sorted(columns) for source, columns in used.items()}
+
+
+def _refuse_duplicates(columns: list[str]) -> None:
+    seen: set[str] = set()
+    for name in columns:
+        if name.lower() in seen:
+            raise InvalidModel(
+                f"Two output columns are named {name}",
+                hint="Give one of them another name with AS.",
+            )
+        seen.add(name.lower())

@@ -1,0 +1,1 @@
+"""What happened to a source between two of its versions."""

@@ -1,0 +1,155 @@
+"""A Delta table's commits, classified: nothing changed, rows only added, anything, or replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+_NO_DATA = frozenset(
+    {
+        "OPTIMIZE", "VACUUM START", "VACUUM END", "SET TBLPROPERTIES", "UNSET TBLPROPERTIES",
+        "ADD CONSTRAINT", "DROP CONSTRAINT", "UPGRADE PROTOCOL", "CLUSTER BY", "REORG",
+        "COMPUTE STATS", "FSCK", "ADD FEATURE", "DROP FEATURE", "UPDATE COLUMN METADATA",
+    }
+)  # fmt: skip
+"""Operations that leave every row and column as it is."""
+
+_COLUMNS = frozenset({"ADD COLUMNS", "CHANGE COLUMN", "CHANGE COLUMNS"})
+"""Operations that leave every row as it is, but not the columns."""
+
+_REPLACING = frozenset(
+    {
+        "CREATE OR REPLACE TABLE AS SELECT", "REPLACE TABLE AS SELECT", "CREATE OR REPLACE TABLE",
+        "REPLACE TABLE", "CREATE TABLE AS SELECT", "CREATE TABLE", "CONVERT", "CLONE",
+        "RENAME COLUMN", "DROP COLUMNS", "REPLACE COLUMNS", "UPDATE SCHEMA",
+    }
+)  # fmt: skip
+"""Operations behind which a name may mean something else, so that the change feed says nothing."""
+
+
+class Change(Enum):
+    """What a range of commits did to a table's rows."""
+
+    NONE = "unchanged"
+    COLUMNS = "columns only"
+    INSERTS = "inserts only"
+    GENERAL = "general"
+    REPLACED = "replaced"
+
+
+@dataclass(frozen=True)
+class Commit:
+    """One row of ``DESCRIBE HISTORY``.
+
+    Attributes:
+        version: The version that the commit made.
+        timestamp: Its time as text; with the version it identifies a commit, so that a table that
+            was dropped and created anew is noticed.
+        operation: Delta's name of the operation.
+        mode: The write's mode, such as ``Append``; empty where the operation has none.
+        metrics: The operation's metrics, as text or numbers.
+        user_metadata: The text that the writer attached.
+    """
+
+    version: int
+    timestamp: str
+    operation: str
+    mode: str = ""
+    metrics: Mapping[str, str] = field(default_factory=dict)
+    user_metadata: str | None = None
+
+    @property
+    def change(self) -> Change:
+        """What this commit did."""
+        if self.operation in _NO_DATA:
+            return Change.NONE
+        if self.operation in _COLUMNS:
+            return Change.COLUMNS
+        if self.operation in _REPLACING:
+            return Change.REPLACED
+        if self.operation in ("WRITE", "STREAMING UPDATE", "COPY INTO") and self.mode == "Append":
+            return Change.INSERTS
+        if self.operation == "MERGE":
+            gone = [self._metric(f"numTargetRows{what}") for what in ("Updated", "Deleted")]
+            if all(number == 0 for number in gone):
+                inserted = self._metric("numTargetRowsInserted")
+                return Change.NONE if inserted == 0 else Change.INSERTS
+        return Change.GENERAL
+
+    def _metric(self, name: str) -> int | None:
+        value = self.metrics.get(name)
+        return int(value) if value is not None and str(value).lstrip("-").isdigit() else None
+
+
+def classify(commits: Sequence[Commit]) -> Change:
+    """What a range of commits did together: the worst of what each did."""
+    order = list(Change)
+    return max((c.change for c in commits), key=order.index, default=Change.NONE)
+
+
+@dataclass(frozen=True)
+class SourceVersion:
+    """A version of a source that a model was computed from."""
+
+    version: int
+    timestamp: str
+
+
+@dataclass(frozen=True)
+class SourceChange:
+    """What happened to one source since the last refresh.
+
+    Attributes:
+        parts: The table's name.
+        pre: The version to read as the old state; rows are as they were at the bookmark.
+        post: The version to read as the new state.
+        change: What happened in between.
+    """
+
+    parts: tuple[str, ...]
+    pre: SourceVersion
+    post: SourceVersion
+    change: Change
+
+    @property
+    def changed(self) -> bool:
+        """Whether any row changed."""
+        return self.change not in (Change.NONE, Change.COLUMNS)
+
+
+def since(
+    parts: tuple[str, ...], bookmark: SourceVersion, commits: Sequence[Commit]
+) -> SourceChange | None:
+    """What happened since a bookmark.
+
+    Commits that change no rows move the old state forward, so that time travel does not need
+    files that only an old version still names.
+
+    Args:
+        parts: The table's name.
+        bookmark: The version at the last refresh.
+        commits: All commits from the bookmark's on, newest first.
+
+    Returns:
+        The change, or None if the bookmark's commit is not among them: the table was created
+        anew, restored to before it, or its history was cleaned up.
+    """
+    ordered = sorted(commits, key=lambda commit: commit.version)
+    if not ordered or ordered[0].version != bookmark.version:
+        return None
+    if ordered[0].timestamp != bookmark.timestamp:
+        return None
+    newest = ordered[-1]
+    pre = ordered[0]
+    for commit in ordered[1:]:
+        if commit.change not in (Change.NONE, Change.COLUMNS):
+            break
+        pre = commit
+    later = ordered[1:]
+    return SourceChange(
+        parts,
+        SourceVersion(pre.version, pre.timestamp),
+        SourceVersion(newest.version, newest.timestamp),
+        classify(later),
+    )

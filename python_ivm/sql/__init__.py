@@ -1,0 +1,1 @@
+"""Both ends of the planner: from SQL text to the logical plan, and from a plan to SQL text."""

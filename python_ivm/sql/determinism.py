@@ -1,0 +1,112 @@
+"""What a maintained query may not contain: anything whose value is not given by its sources."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from python_ivm.errors import Unsupported
+from python_ivm.sql.parse import position
+
+NONDETERMINISTIC_TYPES: tuple[type[exp.Expression], ...] = tuple(
+    getattr(exp, name)
+    for name in ("Rand", "Randn", "Uuid", "Randstr", "Uniform")
+    if hasattr(exp, name)
+)
+CLOCK_TYPES: tuple[type[exp.Expression], ...] = tuple(
+    getattr(exp, name)
+    for name in (
+        "CurrentDate",
+        "CurrentTime",
+        "CurrentTimestamp",
+        "CurrentDatetime",
+        "CurrentTimestampLTZ",
+        "Localtime",
+        "Localtimestamp",
+    )
+    if hasattr(exp, name)
+)
+NONDETERMINISTIC_NAMES = frozenset(
+    [
+        "rand",
+        "randn",
+        "random",
+        "uuid",
+        "randstr",
+        "uniform",
+        "shuffle",
+        "monotonically_increasing_id",
+        "spark_partition_id",
+        "input_file_name",
+        "input_file_block_start",
+        "input_file_block_length",
+        "version",
+        "java_method",
+        "reflect",
+    ]
+)
+CLOCK_NAMES = frozenset(
+    [
+        "current_timestamp",
+        "current_date",
+        "current_time",
+        "now",
+        "localtimestamp",
+        "curdate",
+        "curtime",
+    ]
+)
+SESSION_NAMES = frozenset(
+    [
+        "current_user",
+        "user",
+        "session_user",
+        "current_database",
+        "current_schema",
+        "current_catalog",
+        "current_timezone",
+    ]
+)
+SESSION_TYPES: tuple[type[exp.Expression], ...] = tuple(
+    getattr(exp, name)
+    for name in ("CurrentUser", "SessionUser", "CurrentSchema", "CurrentCatalog", "CurrentDatabase")
+    if hasattr(exp, name)
+)
+
+
+def check_deterministic(query: exp.Query) -> None:
+    """Refuse functions whose result does not follow from the sources.
+
+    Raises:
+        Unsupported: At the first such construct, with its position and what to do.
+    """
+    for node in query.walk():
+        name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
+        shown = f"{name or node.key}()".lower()
+        if isinstance(node, NONDETERMINISTIC_TYPES) or name in NONDETERMINISTIC_NAMES:
+            raise Unsupported(
+                f"{shown} gives another value at every call, so the view could never equal its query",
+                operator=shown,
+                hint="Compute the value where the source table is written, "
+                "or use materialized='table'.",
+                **position(node),
+            )
+        if isinstance(node, CLOCK_TYPES) or name in CLOCK_NAMES:
+            raise Unsupported(
+                f"{shown} changes without any change of the sources",
+                operator=shown,
+                hint="Use a date from a source or dbt's var(), or materialized='table'.",
+                **position(node),
+            )
+        if isinstance(node, SESSION_TYPES) or name in SESSION_NAMES:
+            raise Unsupported(
+                f"{shown} depends on the session that runs the refresh",
+                operator=shown,
+                hint="Pass the value in by dbt's var() or target, or use materialized='table'.",
+                **position(node),
+            )
+        if isinstance(node, exp.TableSample):
+            raise Unsupported(
+                "TABLESAMPLE takes other rows at every read",
+                operator="TABLESAMPLE",
+                hint="Sample by a hash of a key in WHERE, or use materialized='table'.",
+            )

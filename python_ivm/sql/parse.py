@@ -1,0 +1,146 @@
+"""From text to a sqlglot tree, with errors that say where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import ParseError, TokenError
+from sqlglot.optimizer.scope import traverse_scope
+
+from python_ivm.errors import InvalidModel, IvmError
+
+DIALECT = "spark"
+
+
+@dataclass(frozen=True)
+class TableReference:
+    """A table as the model's text names it.
+
+    Attributes:
+        parts: Catalog, schema and name, as many as are written, in that order.
+        start: Offset in the text of the name's first character.
+        end: Offset in the text behind the name's last character.
+        line: Line of the name, from 1.
+        column: Column of the name, from 1.
+    """
+
+    parts: tuple[str, ...]
+    start: int
+    end: int
+    line: int | None
+    column: int | None
+
+    @property
+    def key(self) -> str:
+        """The name by which the planner knows the table: its parts in lower case."""
+        return ".".join(part.lower() for part in self.parts)
+
+
+def parse(sql: str) -> exp.Query:
+    """Parse a model's compiled SQL.
+
+    Args:
+        sql: One SELECT (or set operation, or WITH … SELECT) in Spark's dialect.
+
+    Returns:
+        The tree, untouched.
+
+    Raises:
+        InvalidModel: If the text does not parse or is not one query.
+    """
+    try:
+        statements = [s for s in sqlglot.parse(sql, read=DIALECT) if s is not None]
+    except ParseError as error:
+        first = error.errors[0] if error.errors else {}
+        raise InvalidModel(
+            f"The SQL does not parse: {first.get('description', error)}"
+            + (f" near '{first['highlight']}'" if first.get("highlight") else ""),
+            line=first.get("line"),
+            column=first.get("col"),
+            hint="Correct the model's SQL; positions refer to the compiled SQL under target/.",
+        ) from error
+    except TokenError as error:
+        raise InvalidModel(
+            f"The SQL does not parse: {error}", hint="Look for an unclosed quote or comment."
+        ) from error
+    if len(statements) != 1:
+        raise InvalidModel(
+            f"The model has {len(statements)} statements",
+            hint="A model is exactly one SELECT.",
+        )
+    query = statements[0]
+    if isinstance(query, exp.Subquery):
+        query = query.unnest()
+    if not isinstance(query, exp.Query):
+        raise InvalidModel(
+            f"The model is a {query.key.upper()}, not a query", hint="A model is one SELECT."
+        )
+    return query
+
+
+def position(node: exp.Expression) -> dict[str, int]:
+    """Where in the text an expression stands, as keyword arguments for an error."""
+    for part in node.walk():
+        line, column = part.meta.get("line"), part.meta.get("col")
+        if line is not None and column is not None:
+            start, end = part.meta.get("start", 0), part.meta.get("end", 0)
+            return {"line": line, "column": max(1, column - (end - start))}
+    return {}
+
+
+def table_references(query: exp.Query) -> list[TableReference]:
+    """The tables that a query reads, once for each place, in the text's order.
+
+    Names of CTEs are not tables. Views are listed like tables: only the catalog knows.
+
+    Raises:
+        InvalidModel: If the scopes of the query cannot be built (a CTE named twice, say).
+    """
+    try:
+        scopes = traverse_scope(query)
+    except Exception as error:
+        raise InvalidModel(f"The query's scopes are unclear: {error}") from error
+    found: dict[int, TableReference] = {}
+    for scope in scopes:
+        for source in scope.sources.values():
+            if not isinstance(source, exp.Table) or id(source) in found:
+                continue
+            identifiers = [p for p in source.parts if isinstance(p, exp.Identifier)]
+            if not identifiers:
+                continue
+            first, last = identifiers[0], identifiers[-1]
+            where = position(first)
+            found[id(source)] = TableReference(
+                parts=tuple(p.name for p in identifiers),
+                start=first.meta.get("start", 0),
+                end=last.meta.get("end", 0) + 1,
+                line=where.get("line"),
+                column=where.get("column"),
+            )
+    return sorted(found.values(), key=lambda reference: reference.start)
+
+
+def pin_versions(sql: str, versions: dict[str, int]) -> str:
+    """The user's own text with every table read at a given version.
+
+    The text is spliced, not rendered anew, so that a recomputation is the user's SQL to the
+    letter and shares nothing with the planner's own rendering.
+
+    Args:
+        sql: The model's compiled SQL.
+        versions: Version by table key; tables that are not named are left as they are.
+    """
+    pinned = sql
+    for reference in reversed(table_references(parse(sql))):
+        if reference.key in versions:
+            clause = f" VERSION AS OF {versions[reference.key]}"
+            pinned = pinned[: reference.end] + clause + pinned[reference.end :]
+    return pinned
+
+
+def with_model(error: IvmError, model: str) -> IvmError:
+    """The same error, naming the model."""
+    error.model = model
+    return error

@@ -1,0 +1,137 @@
+"""Name resolution: every column gets its relation, stars and USING are written out."""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+from sqlglot.errors import OptimizeError, SqlglotError
+from sqlglot.optimizer.qualify import qualify as sqlglot_qualify
+
+from python_ivm.errors import InvalidModel
+from python_ivm.sql.parse import DIALECT, position, table_references
+from python_ivm.sql.schema import Schemas
+
+_POSITION = re.compile(r"\s*Line: (\d+), Col: (\d+)")
+
+
+def qualify(query: exp.Query, schemas: Schemas) -> exp.Query:
+    """Resolve all names of a query as Spark does.
+
+    Args:
+        query: A parsed query; left as it is.
+        schemas: The tables that it reads.
+
+    Returns:
+        A new tree in lower case in which each table is one identifier (its planner key) with an
+        alias, each column is ``alias.column``, stars, USING and NATURAL are expanded, and GROUP
+        BY and HAVING name expressions rather than ordinals or aliases.
+
+    Raises:
+        InvalidModel: For an unknown table or column, or an ambiguous one, with its position.
+    """
+    tree = query.copy()
+    for reference in table_references(query):
+        if reference.key not in schemas:
+            raise InvalidModel(
+                f"Table {'.'.join(reference.parts)} does not exist",
+                line=reference.line,
+                column=reference.column,
+                hint="Check the name, or run the model that builds it first.",
+            )
+    _collapse_table_names(tree, schemas)
+    mapping = {
+        key: {name.lower(): kind for name, kind in table.columns.items()}
+        for key, table in schemas.items()
+    }
+    for written in tree.find_all(exp.Coalesce):
+        written.meta["written"] = True
+    try:
+        qualified = sqlglot_qualify(tree, schema=_quoted(mapping), dialect=DIALECT)
+    except OptimizeError as error:
+        raise _unresolved(query, mapping, str(error)) from error
+    except SqlglotError as error:
+        raise InvalidModel(str(error)) from error
+    return _left_columns_of_inner_using(qualified)
+
+
+def _unresolved(query: exp.Query, mapping: dict[str, dict[str, str]], text: str) -> InvalidModel:
+    """The error for a column that no relation, or more than one, has."""
+    found = re.search(r"Column '?([^'\n]*?)'? could not|Unknown column: (.*?)\.?$", text)
+    name = (found.group(1) or found.group(2) or "").split(".")[-1].strip('`"') if found else ""
+    where: dict[str, int] = {}
+    at = _POSITION.search(text)
+    for column in query.find_all(exp.Column):
+        if column.name.lower() != name.lower():
+            continue
+        here = position(column.this)
+        if at is None or here.get("line") == int(at.group(1)):
+            where = here
+            break
+    if not name:
+        return InvalidModel(_POSITION.sub("", text).rstrip("."), **where)
+    if sum(name.lower() in columns for columns in mapping.values()) and at is not None:
+        return InvalidModel(
+            f"Column {name} is ambiguous, or not visible here",
+            hint="Qualify the column with its table.",
+            **where,
+        )
+    return InvalidModel(
+        f"Column {name} does not exist",
+        hint="Check the spelling and the table that it should come from.",
+        **where,
+    )
+
+
+def _left_columns_of_inner_using(tree: exp.Query) -> exp.Query:
+    """An inner USING shows the left side's column, in its type, where sqlglot shows COALESCE."""
+    for coalesce in list(tree.find_all(exp.Coalesce)):
+        select = coalesce.find_ancestor(exp.Select)
+        if coalesce.meta.get("written") or select is None:
+            continue
+        if all(not join.side for join in select.args.get("joins") or []):
+            coalesce.replace(coalesce.this)
+    return tree
+
+
+def _quoted(mapping: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
+    """The schema with quoted names, so that sqlglot reads dots and spaces as part of a name."""
+
+    def quote(name: str) -> str:
+        return "`" + name.replace("`", "``") + "`"
+
+    return {
+        quote(table): {quote(name): kind for name, kind in columns.items()}
+        for table, columns in mapping.items()
+    }
+
+
+def _collapse_table_names(tree: exp.Query, schemas: Schemas) -> None:
+    """Make each source table one identifier, and drop schema names before columns."""
+    for table in list(tree.find_all(exp.Table)):
+        parts = [p for p in table.parts if isinstance(p, exp.Identifier)]
+        key = ".".join(p.name.lower() for p in parts)
+        if not parts or key not in schemas or (len(parts) == 1 and _is_cte(table)):
+            continue
+        if not table.alias:
+            table.set("alias", exp.TableAlias(this=parts[-1].copy()))
+        table.set("this", exp.to_identifier(key, quoted=True))
+        table.set("db", None)
+        table.set("catalog", None)
+    for column in tree.find_all(exp.Column):
+        if column.args.get("db") is not None:
+            column.set("db", None)
+            column.set("catalog", None)
+
+
+def _is_cte(table: exp.Table) -> bool:
+    """Whether a one-part name means a CTE in scope rather than a table."""
+    node: exp.Expression | None = table
+    while node is not None:
+        with_ = node.args.get("with_") or node.args.get("with")
+        if with_ is not None and any(
+            cte.alias.lower() == table.name.lower() for cte in with_.expressions
+        ):
+            return True
+        node = node.parent
+    return False

@@ -1,0 +1,306 @@
+"""From a plan to SQL that reads as if written by hand.
+
+Scans, filters, joins, a projection or an aggregate become one SELECT; whatever needs a SELECT of
+its own becomes a CTE that is named after its relation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+
+from python_ivm.algebra.nodes import (
+    COUNT,
+    Aggregate,
+    At,
+    ColumnRef,
+    Filter,
+    Join,
+    LeftJoin,
+    Named,
+    Node,
+    Project,
+    Scan,
+    SemiJoin,
+    Sort,
+    UnionAll,
+    columns_of,
+    substitute,
+)
+from python_ivm.errors import Internal
+
+E = TypeVar("E", bound=exp.Expression)
+_BARE = re.compile(r"[a-z_][a-z0-9_]*\Z")
+_KEYWORDS = {word.lower() for word in Spark.Tokenizer.KEYWORDS if word.isalpha()}
+
+
+@dataclass(frozen=True)
+class SourceRelations:
+    """How a source is read at each of its states.
+
+    Attributes:
+        table: Gives, for a source's key and a state, the relation to read, without an alias.
+        changed: Gives a SELECT of the given columns and :data:`COUNT` from a source's changes.
+    """
+
+    table: Callable[[str, At], exp.Table]
+    changed: Callable[[str, tuple[str, ...]], exp.Select]
+
+
+@dataclass
+class _Block:
+    """A SELECT under construction: open blocks can still take joins and conditions."""
+
+    select: exp.Query
+    relation: str | None = None
+    ordered: bool = False
+
+    @property
+    def closed(self) -> bool:
+        return self.relation is not None
+
+
+@dataclass
+class Renderer:
+    """Renders the parts of one statement; its CTEs are shared by all of them.
+
+    Attributes:
+        sources: How sources are read.
+        ctes: The CTEs so far, in an order in which each only names earlier ones.
+    """
+
+    sources: SourceRelations
+    ctes: dict[str, exp.Query] = field(default_factory=dict)
+    _deltas: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
+
+    def query(self, node: Node) -> exp.Query:
+        """A plan as one query, whose CTEs are collected in :attr:`ctes`.
+
+        Raises:
+            Internal: If the plan has no list of output columns.
+        """
+        block = self._block(node)
+        if not block.closed:
+            raise Internal(f"{type(node).__name__} has no output columns")
+        return block.select
+
+    def cte(self, name: str, query: exp.Query) -> str:
+        """Register a CTE.
+
+        Returns:
+            Its name, which is the wanted one or, where that is taken, one like it.
+        """
+        for known, text in self.ctes.items():
+            if text == query and (known == name or known.startswith(f"{name}_")):
+                return known
+        chosen, number = name, 2
+        while chosen in self.ctes:
+            chosen, number = f"{name}_{number}", number + 1
+        self.ctes[chosen] = query
+        return chosen
+
+    def with_ctes(self, query: exp.Query) -> exp.Query:
+        """The query with all collected CTEs before it, its names quoted only where needed."""
+        result = query.copy()
+        for name, body in self.ctes.items():
+            result = result.with_(exp.to_identifier(name, quoted=True), as_=body.copy(), copy=False)
+        return bare(result)
+
+    def relation(self, node: Node) -> exp.Expression:
+        """A plan as an item of a FROM clause."""
+        while isinstance(node, Join) and len(node.parts) == 1 and not node.conditions:
+            node = node.parts[0]
+        if isinstance(node, Scan):
+            return self._scan(node)
+        block = self._block(node)
+        if not block.closed or block.relation is None:
+            raise Internal(f"{type(node).__name__} cannot stand in FROM")
+        name = self.cte(block.relation, block.select)
+        return aliased(exp.Table(this=_quoted(name)), block.relation)
+
+    def _scan(self, node: Scan) -> exp.Expression:
+        if node.at is not At.DELTA:
+            return aliased(self.sources.table(node.source, node.at), node.relation)
+        key = (node.source, node.columns)
+        if key not in self._deltas:
+            body = self.sources.changed(node.source, node.columns)
+            short = node.source.split(".")[-1]
+            self._deltas[key] = self.cte(f"delta_{short}", body)
+        return aliased(exp.Table(this=_quoted(self._deltas[key])), node.relation)
+
+    def _open(self, node: Node) -> exp.Select:
+        """A plan as a SELECT that can still take conditions, or a list of columns."""
+        block = self._block(node)
+        if not block.closed and not block.ordered and isinstance(block.select, exp.Select):
+            return block.select
+        return exp.Select().from_(self.relation(node))
+
+    def _block(self, node: Node) -> _Block:
+        match node:
+            case Scan():
+                return _Block(exp.Select().from_(self._scan(node)))
+            case Filter(input=Aggregate(measures=(_, *_))):
+                return _Block(self._having(node, node.input), node.input.relation)
+            case Filter():
+                return _Block(self._open(node.input).where(node.condition.copy(), copy=False))
+            case Join():
+                return _Block(self._join(node))
+            case LeftJoin():
+                return _Block(self._left_join(node))
+            case SemiJoin():
+                return _Block(self._semi_join(node))
+            case Project():
+                return _Block(self._project(node), node.relation)
+            case Aggregate():
+                return _Block(self._aggregate(node), node.relation)
+            case UnionAll():
+                return _Block(self._union(node), node.relation)
+            case Sort():
+                return _Block(self._sort(node), ordered=True)
+        raise Internal(f"No SQL for {type(node).__name__}")
+
+    def _join(self, node: Join) -> exp.Select:
+        first, *others = node.parts
+        select = exp.Select().from_(self.relation(first))
+        placed = set(first.schema)
+        remaining = list(node.conditions)
+
+        def due() -> list[exp.Expression]:
+            ready = [c for c in remaining if columns_of(c) <= placed]
+            remaining[:] = [c for c in remaining if c not in ready]
+            return ready
+
+        local = due()
+        for other in others:
+            own = set(other.schema)
+            placed |= own
+            conditions = due()
+            on = [c for c in conditions if not columns_of(c) <= own]
+            local += [c for c in conditions if columns_of(c) <= own]
+            item = self.relation(other)
+            if on:
+                select.join(item, on=exp.and_(*(c.copy() for c in on)), copy=False)
+            else:
+                select.join(item, join_type="cross", copy=False)
+        if remaining:
+            raise Internal("A join condition names a column that no input has")
+        return select.where(*(c.copy() for c in local), copy=False) if local else select
+
+    def _left_join(self, node: LeftJoin) -> exp.Select:
+        select = self._open(node.left) if isinstance(node.left, LeftJoin) else None
+        if select is None:
+            select = exp.Select().from_(self.relation(node.left))
+        on = exp.and_(*(c.copy() for c in node.conditions)) if node.conditions else exp.true()
+        return select.join(self.relation(node.right), on=on, join_type="left", copy=False)
+
+    def _having(self, node: Filter, aggregate: Aggregate) -> exp.Select:
+        computed = {
+            ColumnRef(aggregate.relation, item.name): item.expression
+            for item in (*aggregate.keys, *aggregate.measures)
+        }
+        condition = substitute(node.condition, computed)
+        return self._aggregate(aggregate).having(condition, copy=False)
+
+    def _semi_join(self, node: SemiJoin) -> exp.Select:
+        select = self._open(node.input)
+        pairs = [
+            exp.NullSafeEQ(this=left.copy(), expression=right.expression())
+            for left, right in node.pairs
+        ]
+        on = exp.and_(*pairs) if pairs else exp.true()
+        return select.join(self.relation(node.keys), on=on, join_type="left semi", copy=False)
+
+    def _project(self, node: Project) -> exp.Select:
+        block = self._block(node.input)
+        if block.closed or not isinstance(block.select, exp.Select):
+            select = exp.Select().from_(self.relation(node.input))
+        else:
+            select = block.select
+        select = select.select(*(_item(i) for i in node.items), copy=False)
+        if node.title:
+            select.add_comments([f" {node.title}"])
+        return select
+
+    def _aggregate(self, node: Aggregate) -> exp.Select:
+        select = self._open(node.input)
+        select = select.select(*(_item(i) for i in (*node.keys, *node.measures)), copy=False)
+        if not node.measures:
+            return select.distinct(copy=False)
+        if node.keys:
+            select = select.group_by(*(k.expression.copy() for k in node.keys), copy=False)
+        return select
+
+    def _union(self, node: UnionAll) -> exp.Query:
+        parts = []
+        for part in node.parts:
+            names = tuple(c.name for c in part.schema)
+            if names == node.names and self._block_is_closed(part):
+                parts.append(self.query(part))
+                continue
+            items = tuple(
+                Named(name, column.expression())
+                for name, column in zip(node.names, part.schema, strict=True)
+            )
+            parts.append(self.query(Project(part, node.relation, items)))
+        return union_all(parts)
+
+    @staticmethod
+    def _block_is_closed(node: Node) -> bool:
+        return isinstance(node, (Project, Aggregate, UnionAll))
+
+    def _sort(self, node: Sort) -> exp.Select:
+        select = self._open(node.input)
+        if node.order:
+            select = select.order_by(*(k.copy() for k in node.order), copy=False)
+        if node.limit is not None:
+            select = select.limit(node.limit.copy(), copy=False)
+        if node.offset is not None:
+            select = select.offset(node.offset.copy(), copy=False)
+        return select
+
+
+def union_all(parts: list[exp.Query]) -> exp.Query:
+    """The bag union of queries."""
+    result = parts[0]
+    for part in parts[1:]:
+        result = exp.Union(this=result, expression=part, distinct=False)
+    return result
+
+
+def aliased(table: exp.Table, alias: str) -> exp.Table:
+    """A table under an alias, which is left out where it is the table's own name."""
+    result = table.copy()
+    if alias != table.name or table.args.get("db") or table.args.get("version"):
+        result.set("alias", exp.TableAlias(this=_quoted(alias)))
+    return result
+
+
+def bare(expression: E) -> E:
+    """A copy in which only those names are quoted that need it."""
+    result = expression.copy()
+    for identifier in result.find_all(exp.Identifier):
+        name = identifier.name
+        identifier.set("quoted", not _BARE.match(name) or name in _KEYWORDS)
+    return result
+
+
+def _quoted(name: str) -> exp.Identifier:
+    return exp.to_identifier(name, quoted=True)
+
+
+def _item(item: Named) -> exp.Expression:
+    """An item of a SELECT list; a column that keeps its name needs no alias."""
+    expression = item.expression.copy()
+    if isinstance(expression, exp.Column) and expression.name == item.name:
+        return expression
+    return exp.alias_(expression, _quoted(item.name))
+
+
+def count_column(relation: str) -> exp.Column:
+    """A relation's :data:`COUNT`."""
+    return ColumnRef(relation, COUNT).expression()

@@ -1,0 +1,32 @@
+"""What the planner must know of the tables that a model reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class TableSchema:
+    """A source table.
+
+    Attributes:
+        parts: The name's parts as the catalog spells them (schema and name, or with a catalog).
+        columns: Column name to Spark type, in the table's order and spelling.
+    """
+
+    parts: tuple[str, ...]
+    columns: Mapping[str, str]
+
+    @property
+    def key(self) -> str:
+        """The name by which the planner knows the table."""
+        return ".".join(part.lower() for part in self.parts)
+
+    def spelling(self, lower: str) -> str:
+        """A column's name as the table spells it."""
+        return next((name for name in self.columns if name.lower() == lower), lower)
+
+
+Schemas = Mapping[str, TableSchema]
+"""Table schemas by :attr:`TableSchema.key`."""

@@ -1,0 +1,1 @@
+"""What is stored for a model, how one MERGE maintains it, and the view that shows it."""

@@ -1,0 +1,114 @@
+"""The bookmark: what a state was computed from, in the user metadata of the state's own commit."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from python_ivm.sources.history import Change, Commit, SourceVersion
+
+FORMAT = 1
+"""The version of the bookmark's format and of the state's layout; another one means a rebuild."""
+
+
+@dataclass(frozen=True)
+class Bookmark:
+    """What a state holds.
+
+    Attributes:
+        query: Hash of the model's SQL text and of the settings that can change its result.
+        fingerprint: Hash of the bound plan, the used columns' types and the layout.
+        refresh: The refresh's number, from 1; the fence against two runs at once.
+        sources: The version of each source, by planner key.
+        types: The types of summed arguments, as the layout was decided by them.
+        model: The model's public view.
+        maintained: Whether the state has counters; if not, it is the plain result of a query for
+            which there are no rules.
+        unversioned: Sources that are no Delta tables, so that no change of theirs can be seen.
+    """
+
+    query: str
+    fingerprint: str
+    refresh: int
+    sources: Mapping[str, SourceVersion]
+    types: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    model: str = ""
+    maintained: bool = True
+    unversioned: Sequence[str] = ()
+
+    def text(self) -> str:
+        """The bookmark as one line of JSON.
+
+        ``${`` is written as an escape, for Spark substitutes variables in settings when it reads
+        them.
+        """
+        text = json.dumps(
+            {
+                "ivm": FORMAT,
+                "model": self.model,
+                "refresh": self.refresh,
+                "query": self.query,
+                "fingerprint": self.fingerprint,
+                "sources": {k: [v.version, v.timestamp] for k, v in self.sources.items()},
+                "types": {k: dict(v) for k, v in self.types.items()},
+                "maintained": self.maintained,
+                "unversioned": list(self.unversioned),
+            },
+            separators=(",", ":"),
+        )
+        return text.replace("${", "\\u0024{")
+
+    @staticmethod
+    def of(text: str | None) -> Bookmark | None:
+        """Read a commit's user metadata; None if it is not a bookmark of this format."""
+        if not text or not text.startswith('{"ivm":'):
+            return None
+        try:
+            data = json.loads(text)
+            if data["ivm"] != FORMAT:
+                return None
+            return Bookmark(
+                query=data["query"],
+                fingerprint=data["fingerprint"],
+                refresh=int(data["refresh"]),
+                sources={k: SourceVersion(int(v[0]), v[1]) for k, v in data["sources"].items()},
+                types=data["types"],
+                model=data["model"],
+                maintained=bool(data["maintained"]),
+                unversioned=tuple(data["unversioned"]),
+            )
+        except (ValueError, KeyError, TypeError, IndexError):
+            return None
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a state table's history says.
+
+    Attributes:
+        bookmark: The newest bookmark, if there is one.
+        intact: Whether nothing but the refreshes wrote rows since it.
+    """
+
+    bookmark: Bookmark | None
+    intact: bool
+
+
+def newest(commits: Sequence[Commit]) -> Found:
+    """The newest bookmark of a state table's commits (newest first)."""
+    intact = True
+    for commit in commits:
+        bookmark = Bookmark.of(commit.user_metadata)
+        if bookmark is not None:
+            return Found(bookmark, intact)
+        if commit.change is not Change.NONE:
+            intact = False
+    return Found(None, False)
+
+
+def digest(*parts: object) -> str:
+    """A short stable hash of texts and JSON-like values."""
+    text = json.dumps(parts, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -1,0 +1,303 @@
+"""The stored columns from which aggregates are maintained.
+
+A counter knows how it is built from all rows, what a delta contributes to it, how a contribution
+is merged into the stored value, and when the stored value is lost, so that the group must be
+recomputed. Sources: Gupta, Mumick and Subrahmanian, "Maintaining Views Incrementally", SIGMOD
+1993 (counting); Palpanas et al., "Incremental Maintenance for Non-Distributive Aggregate
+Functions", VLDB 2002 (affected groups); papers/outer-join-semijoin-ivm, §2.5.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from sqlglot import exp
+
+from python_ivm.algebra.nodes import COUNT, Named
+
+STORED = "stored"
+"""The alias of the state table in a MERGE."""
+CHANGE = "change"
+"""The alias of a MERGE's source."""
+
+
+class Kind(Enum):
+    """How the type of a summed argument adds up."""
+
+    INTEGRAL = "integral"
+    DECIMAL = "decimal"
+    FLOATING = "floating"
+    OTHER = "other"
+
+
+def stored(name: str) -> exp.Column:
+    """A column of the state table in a MERGE."""
+    return exp.column(name, table=STORED, quoted=True)
+
+
+def change(name: str) -> exp.Column:
+    """A column of a MERGE's source."""
+    return exp.column(name, table=CHANGE, quoted=True)
+
+
+def _column(relation: str, name: str) -> exp.Column:
+    return exp.column(name, table=relation, quoted=True)
+
+
+@dataclass(frozen=True)
+class Counter:
+    """A stored column of an aggregate's state.
+
+    Attributes:
+        name: The column's name in the state table.
+    """
+
+    name: str
+
+    @property
+    def recomputable(self) -> bool:
+        """Whether a group's stored value can be lost."""
+        return False
+
+    def build(self) -> exp.Expression:
+        """The aggregate over all rows of a group that gives the stored value."""
+        raise NotImplementedError
+
+    def contributions(self, count: exp.Expression, inserts_only: bool) -> tuple[Named, ...]:
+        """Aggregates over a group's delta rows, whose signed multiplicity is ``count``."""
+        raise NotImplementedError
+
+    def merged(self) -> exp.Expression:
+        """The new value of a stored group, from :func:`stored` and :func:`change` columns."""
+        raise NotImplementedError
+
+    def inserted(self) -> exp.Expression:
+        """The value of a new group."""
+        return change(self.name)
+
+    def lost(self, changed: str = CHANGE) -> exp.Expression | None:
+        """When a stored group's value cannot be derived; None where it always can.
+
+        Args:
+            changed: The relation that holds the contributions.
+        """
+        return None
+
+    def moves(self, changed: str) -> exp.Expression | None:
+        """When a contribution alters the value; None where that cannot be told."""
+        return exp.NEQ(this=_column(changed, self.name), expression=exp.Literal.number(0))
+
+
+@dataclass(frozen=True)
+class Rows(Counter):
+    """The number of rows of the group."""
+
+    name: str = COUNT
+
+    def build(self) -> exp.Expression:
+        """``count(*)``."""
+        return exp.Count(this=exp.Star())
+
+    def contributions(self, count: exp.Expression, inserts_only: bool) -> tuple[Named, ...]:
+        """The sum of the signed counts."""
+        return (Named(self.name, exp.Sum(this=count.copy())),)
+
+    def merged(self) -> exp.Expression:
+        """Stored plus change."""
+        return exp.Add(this=stored(self.name), expression=change(self.name))
+
+
+@dataclass(frozen=True)
+class NonNull(Counter):
+    """The number of rows in which all arguments are not NULL."""
+
+    arguments: tuple[exp.Expression, ...] = ()
+
+    def build(self) -> exp.Expression:
+        """``count(arguments)``."""
+        first, *others = (a.copy() for a in self.arguments)
+        return exp.Count(this=first, expressions=others)
+
+    def contributions(self, count: exp.Expression, inserts_only: bool) -> tuple[Named, ...]:
+        """The sum of the signed counts of the rows that count."""
+        present = exp.and_(*(_not_null(a) for a in self.arguments))
+        counted = exp.Case().when(present, count.copy()).else_(exp.Literal.number(0))
+        return (Named(self.name, exp.Sum(this=counted)),)
+
+    def merged(self) -> exp.Expression:
+        """Stored plus change."""
+        return exp.Add(this=stored(self.name), expression=change(self.name))
+
+
+@dataclass(frozen=True)
+class Total(Counter):
+    """A sum; NULL where no argument of the group is not NULL.
+
+    Whole numbers and decimals add up exactly. Floating sums are only ever added to: where a value
+    leaves a group, the group is summed anew (docs/decisions/0003).
+    """
+
+    argument: exp.Expression = exp.Null()
+    kind: Kind = Kind.INTEGRAL
+    nonnull: str = ""
+    decimal: str = ""
+    """The type of a decimal sum, in which a contribution must stay lest an addition lose digits."""
+
+    @property
+    def recomputable(self) -> bool:
+        """Only floating sums are recomputed."""
+        return self.kind is Kind.FLOATING
+
+    @property
+    def _gone(self) -> str:
+        return f"{self.name.strip('_')}_gone"
+
+    def build(self) -> exp.Expression:
+        """``sum(argument)``."""
+        return exp.Sum(this=self.argument.copy())
+
+    def contributions(self, count: exp.Expression, inserts_only: bool) -> tuple[Named, ...]:
+        """The sum of argument times count; for floating sums also how many values left."""
+        argument, times = self.argument.copy(), count.copy()
+        if self.kind is Kind.INTEGRAL:
+            argument = exp.cast(argument, "bigint")
+        elif self.kind is Kind.DECIMAL:
+            times = exp.cast(times, "int")
+        gained: exp.Expression = exp.Sum(
+            this=exp.Mul(this=_wrapped(argument), expression=_wrapped(times))
+        )
+        if self.decimal:
+            gained = exp.cast(gained, self.decimal)
+        total = Named(self.name, gained)
+        if self.kind is not Kind.FLOATING or inserts_only:
+            return (total,)
+        left = exp.And(this=_negative(count), expression=_not_null(self.argument))
+        gone = exp.Case().when(left, exp.Literal.number(1)).else_(exp.Literal.number(0))
+        return (total, Named(self._gone, exp.Sum(this=gone)))
+
+    def merged(self) -> exp.Expression:
+        """Stored plus change, NULL where no value is left."""
+        zero = exp.Literal.number(0)
+        total = exp.Add(
+            this=exp.func("coalesce", stored(self.name), zero.copy()),
+            expression=exp.func("coalesce", change(self.name), zero.copy()),
+        )
+        left = exp.Add(this=stored(self.nonnull), expression=change(self.nonnull))
+        return exp.Case().when(exp.GT(this=left, expression=zero), total)
+
+    def inserted(self) -> exp.Expression:
+        """The change, NULL where its values cancel out."""
+        some = exp.GT(this=change(self.nonnull), expression=exp.Literal.number(0))
+        return exp.Case().when(some, change(self.name))
+
+    def lost(self, changed: str = CHANGE) -> exp.Expression | None:
+        """For a floating sum, when a value left the group."""
+        if self.kind is not Kind.FLOATING:
+            return None
+        return exp.GT(this=_column(changed, self._gone), expression=exp.Literal.number(0))
+
+    def moves(self, changed: str) -> exp.Expression | None:
+        """When something is added; NULL over no values, which an OR takes for false."""
+        if self.kind is Kind.FLOATING:
+            return None
+        return exp.NEQ(this=_column(changed, self.name), expression=exp.Literal.number(0))
+
+
+@dataclass(frozen=True)
+class Extremum(Counter):
+    """A minimum or maximum: kept on insert, recomputed where the extreme value itself left."""
+
+    argument: exp.Expression = exp.Null()
+    smallest: bool = True
+
+    @property
+    def recomputable(self) -> bool:
+        """Always possible."""
+        return True
+
+    @property
+    def _gone(self) -> str:
+        return f"{self.name.strip('_')}_gone"
+
+    def _extreme(self, argument: exp.Expression) -> exp.Expression:
+        return exp.Min(this=argument) if self.smallest else exp.Max(this=argument)
+
+    def build(self) -> exp.Expression:
+        """``min(argument)`` or ``max(argument)``."""
+        return self._extreme(self.argument.copy())
+
+    def contributions(self, count: exp.Expression, inserts_only: bool) -> tuple[Named, ...]:
+        """The extreme value among the rows that came, and among those that went."""
+        if inserts_only:
+            return (Named(self.name, self.build()),)
+        came = exp.Case().when(exp.Not(this=_negative(count)), self.argument.copy())
+        went = exp.Case().when(_negative(count), self.argument.copy())
+        return (Named(self.name, self._extreme(came)), Named(self._gone, self._extreme(went)))
+
+    def merged(self) -> exp.Expression:
+        """The more extreme of stored and new."""
+        name = "least" if self.smallest else "greatest"
+        return exp.func(name, stored(self.name), change(self.name))
+
+    def lost(self, changed: str = CHANGE) -> exp.Expression | None:
+        """When the stored value, or one beyond it, went."""
+        compare = exp.LTE if self.smallest else exp.GTE
+        return compare(this=_column(changed, self._gone), expression=stored(self.name))
+
+    def moves(self, changed: str) -> exp.Expression | None:
+        """Cannot be told without the stored value."""
+        return None
+
+
+@dataclass(frozen=True)
+class Recomputed(Counter):
+    """Any other aggregate: computed anew for every group that the delta touches."""
+
+    call: exp.Expression = exp.Null()
+
+    @property
+    def recomputable(self) -> bool:
+        """Always recomputed."""
+        return True
+
+    def build(self) -> exp.Expression:
+        """The call itself."""
+        return self.call.copy()
+
+    def contributions(self, count: exp.Expression, inserts_only: bool) -> tuple[Named, ...]:
+        """None."""
+        return ()
+
+    def merged(self) -> exp.Expression:
+        """The stored value; used only where nothing was recomputed."""
+        return stored(self.name)
+
+    def inserted(self) -> exp.Expression:
+        """Never used without recomputation."""
+        return exp.Null()
+
+    def lost(self, changed: str = CHANGE) -> exp.Expression | None:
+        """Always."""
+        return exp.true()
+
+    def moves(self, changed: str) -> exp.Expression | None:
+        """Cannot be told."""
+        return None
+
+
+def _not_null(expression: exp.Expression) -> exp.Expression:
+    return exp.Not(this=exp.Is(this=_wrapped(expression.copy()), expression=exp.Null()))
+
+
+def _negative(count: exp.Expression) -> exp.Expression:
+    return exp.LT(this=_wrapped(count.copy()), expression=exp.Literal.number(0))
+
+
+def _wrapped(expression: exp.Expression) -> exp.Expression:
+    """Parentheses around what binds less tightly than a product."""
+    if isinstance(expression, (exp.Binary, exp.Unary, exp.Between, exp.In)) and not isinstance(
+        expression, (exp.Paren, exp.Dot)
+    ):
+        return exp.paren(expression)
+    return expression

@@ -1,0 +1,239 @@
+"""From an aggregate call to the counters that maintain it and the expression that shows it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from python_ivm.algebra.nodes import Aggregate, ColumnRef, Named
+from python_ivm.errors import NotYetImplemented
+from python_ivm.sql.parse import position
+from python_ivm.state.counters import (
+    Counter,
+    Extremum,
+    Kind,
+    NonNull,
+    Recomputed,
+    Rows,
+    Total,
+)
+
+_DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
+_INTEGRAL = {"tinyint", "smallint", "int", "integer", "bigint", "long", "short", "byte"}
+_FLOATING = {"float", "double", "real"}
+_SAFE = re.compile(r"[^ ,;{}()\n\t=]+\Z")
+
+_DETERMINISTIC = tuple(
+    getattr(exp, name)
+    for name in (
+        "LogicalAnd", "LogicalOr", "ApproxDistinct", "CountIf", "Stddev", "StddevPop", "StddevSamp",
+        "Variance", "VariancePop", "Corr", "CovarPop", "CovarSamp", "Median",
+    )
+    if hasattr(exp, name)
+)  # fmt: skip
+"""Other aggregates whose result does not depend on the rows' order: recomputed by group."""
+
+
+@dataclass(frozen=True)
+class SqlType:
+    """A Spark type, as far as sums depend on it."""
+
+    kind: Kind
+    precision: int = 0
+    scale: int = 0
+
+    @staticmethod
+    def of(name: str) -> SqlType:
+        """Read a type's name, such as ``decimal(15,2)``."""
+        lowered = name.strip().lower()
+        found = _DECIMAL.match(lowered)
+        if found:
+            return SqlType(Kind.DECIMAL, int(found.group(1)), int(found.group(2)))
+        if lowered in _INTEGRAL:
+            return SqlType(Kind.INTEGRAL)
+        if lowered in _FLOATING:
+            return SqlType(Kind.FLOATING)
+        return SqlType(Kind.OTHER)
+
+
+@dataclass
+class Measures:
+    """The counters of one aggregate.
+
+    Attributes:
+        types: The type of each summed argument, by the measure's name.
+        counters: The counters so far, the number of rows first; equal ones are shared.
+        shown: For each measure of the aggregate, the expression over the state that shows it.
+    """
+
+    relation: str
+    types: Mapping[str, str]
+    taken: set[str] = field(default_factory=set)
+    counters: list[Counter] = field(default_factory=lambda: [Rows()])
+    shown: dict[ColumnRef, exp.Expression] = field(default_factory=dict)
+    _arguments: list[tuple[exp.Expression, ...]] = field(default_factory=list)
+
+    def add(self, measure: Named, visible: bool) -> None:
+        """Add the counters of a measure.
+
+        Args:
+            measure: The aggregate call and its name.
+            visible: Whether the name is one of the model's columns.
+
+        Raises:
+            NotYetImplemented: For an aggregate that depends on the rows' order, or is unknown.
+        """
+        call, condition = measure.expression, None
+        if isinstance(call, exp.Filter):
+            call, condition = call.this, call.expression.this
+        wanted = measure.name if visible and _SAFE.match(measure.name) else None
+        expression = self._expression(call, condition, measure, wanted)
+        self.shown[ColumnRef(self.relation, measure.name)] = expression
+
+    def _expression(
+        self,
+        call: exp.Expression,
+        condition: exp.Expression | None,
+        measure: Named,
+        wanted: str | None,
+    ) -> exp.Expression:
+        distinct = isinstance(call.this, exp.Distinct)
+        if isinstance(call, exp.Count) and not distinct:
+            return self._count(call, condition, wanted)
+        if isinstance(call, (exp.Min, exp.Max)) and not call.expressions:
+            inner = call.this.expressions[0] if distinct else call.this
+            argument = _filtered(inner, condition)
+            number = self._number((argument,))
+            kind = "min" if isinstance(call, exp.Min) else "max"
+            name = wanted or f"__ivm_{kind}_{number}__"
+            return self._share(Extremum(name, argument, kind == "min"))
+        if isinstance(call, (exp.Sum, exp.Avg)) and not distinct:
+            argument = _filtered(call.this, condition)
+            sql_type = SqlType.of(self.types.get(measure.name, ""))
+            if _adds_up(call, sql_type):
+                return self._sum(call, argument, sql_type, wanted)
+        if not isinstance(call, (exp.Count, exp.Sum, exp.Avg, *_DETERMINISTIC)):
+            name = call.sql(dialect="spark").split("(")[0].lower()
+            raise NotYetImplemented(
+                f"The aggregate {name}()", operator=f"{name}()", **position(call)
+            )
+        number = self._number((measure.expression,))
+        return self._share(Recomputed(wanted or f"__ivm_value_{number}__", measure.expression))
+
+    def _count(
+        self, call: exp.Count, condition: exp.Expression | None, wanted: str | None
+    ) -> exp.Expression:
+        arguments = (call.this, *call.expressions)
+        star = isinstance(call.this, exp.Star)
+        constant = all(isinstance(a, exp.Literal) for a in arguments)
+        if (star or constant) and condition is None:
+            return exp.column(self.counters[0].name, quoted=True)
+        if star:
+            arguments = (exp.Literal.number(1),)
+        filtered = tuple(_filtered(a, condition) for a in arguments)
+        return self._nonnull(filtered, wanted)
+
+    def _nonnull(self, arguments: tuple[exp.Expression, ...], wanted: str | None) -> exp.Column:
+        number = self._number(arguments)
+        return self._share(NonNull(wanted or f"__ivm_nonnull_{number}__", arguments))
+
+    def _sum(
+        self,
+        call: exp.Expression,
+        argument: exp.Expression,
+        sql_type: SqlType,
+        wanted: str | None,
+    ) -> exp.Expression:
+        number = self._number((argument,))
+        nonnull = self._nonnull((argument,), None)
+        name = wanted if wanted and isinstance(call, exp.Sum) else f"__ivm_sum_{number}__"
+        decimal = ""
+        if sql_type.kind is Kind.DECIMAL and sql_type.precision > 16:
+            decimal = f"decimal({sql_type.precision + 10},{sql_type.scale})"
+        total = self._share(Total(name, argument, sql_type.kind, nonnull.name, decimal))
+        if isinstance(call, exp.Sum):
+            return total
+        return average(total, nonnull, sql_type)
+
+    def _number(self, arguments: tuple[exp.Expression, ...]) -> int:
+        if arguments not in self._arguments:
+            self._arguments.append(arguments)
+        return self._arguments.index(arguments) + 1
+
+    def _share(self, counter: Counter) -> exp.Column:
+        """The column of an equal counter if there is one, else that of the new one."""
+        for known in self.counters:
+            if type(known) is type(counter) and _same(known, counter):
+                return exp.column(known.name, quoted=True)
+        if counter.name.lower() in self.taken:
+            raise NotYetImplemented(f"Two stored columns named {counter.name}")
+        self.taken.add(counter.name.lower())
+        self.counters.append(counter)
+        return exp.column(counter.name, quoted=True)
+
+
+def _same(one: Counter, other: Counter) -> bool:
+    """Whether two counters differ by name only."""
+    left = {k: v for k, v in vars(one).items() if k != "name"}
+    right = {k: v for k, v in vars(other).items() if k != "name"}
+    return left == right
+
+
+def _adds_up(call: exp.Expression, sql_type: SqlType) -> bool:
+    """Whether a sum is kept by adding: its type must neither lose digits nor be unknown.
+
+    A decimal times a count (10 digits) must fit in 38 digits, and an average's quotient is exact
+    only up to a scale of 4 (docs/decisions/0002).
+    """
+    if sql_type.kind is Kind.OTHER:
+        return False
+    if sql_type.kind is Kind.DECIMAL:
+        scale_fits = sql_type.scale <= 4 or isinstance(call, exp.Sum)
+        return sql_type.precision <= 27 and scale_fits
+    return True
+
+
+def average(total: exp.Expression, nonnull: exp.Expression, sql_type: SqlType) -> exp.Expression:
+    """Spark's ``avg`` from a sum and a count of values, in value and type; NULL over no values.
+
+    Spark's Average divides decimals into 38 digits and rounds once, to four more digits than the
+    argument has. The operator ``/`` would round twice, so that the quotient is taken apart into
+    its whole part and its fraction, each of which one rounding gives.
+    """
+    count = exp.func("nullif", nonnull.copy(), exp.Literal.number(0))
+    if sql_type.kind is not Kind.DECIMAL:
+        return exp.Div(this=exp.cast(total.copy(), "double"), expression=count)
+    precision, scale = sql_type.precision, sql_type.scale
+    rest = exp.Mod(this=total.copy(), expression=count.copy())
+    whole = exp.Div(
+        this=exp.paren(exp.Sub(this=total.copy(), expression=exp.paren(rest.copy()))),
+        expression=count.copy(),
+    )
+    fraction = exp.Div(this=exp.paren(rest), expression=count)
+    parts = exp.Add(
+        this=exp.cast(whole, f"decimal({max(1, precision - scale)},0)"),
+        expression=exp.cast(fraction, f"decimal({scale + 5},{scale + 4})"),
+    )
+    return exp.cast(parts, f"decimal({precision + 4},{scale + 4})")
+
+
+def _filtered(argument: exp.Expression, condition: exp.Expression | None) -> exp.Expression:
+    """An aggregate's argument, NULL where its FILTER does not hold."""
+    if condition is None:
+        return argument
+    return exp.Case().when(condition.copy(), argument.copy())
+
+
+def summed_arguments(aggregate: Aggregate) -> tuple[Named, ...]:
+    """The arguments whose types :class:`Measures` must know, by the measure's name."""
+    found = []
+    for measure in aggregate.measures:
+        call = measure.expression
+        if isinstance(call, exp.Filter):
+            call = call.this
+        if isinstance(call, (exp.Sum, exp.Avg)) and not isinstance(call.this, exp.Distinct):
+            found.append(Named(measure.name, call.this))
+    return tuple(found)

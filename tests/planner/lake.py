@@ -1,0 +1,234 @@
+"""A small lake on DuckDB: versioned tables with a change feed, on which emitted Spark SQL runs.
+
+The planner's Spark SQL is transpiled by sqlglot; reads of a version and of a change feed become
+reads of plain tables that the lake keeps for each version. So thousands of refreshes are executed
+in seconds, and their results compared with the user's own query.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import duckdb
+import sqlglot
+from sqlglot import exp
+
+from python_ivm.refresh.request import Options, Request
+from python_ivm.refresh.statements import Kind, Refresh, Statement, Strategy
+from python_ivm.refresh.strategy import plan_refresh
+from python_ivm.sources.history import Commit
+from python_ivm.sql.render import union_all
+
+Row = tuple[Any, ...]
+
+
+class Lake:
+    """Versioned source tables and the maintained models on them."""
+
+    def __init__(self) -> None:
+        self.db = duckdb.connect(":memory:")
+        self.db.execute("create schema s")
+        self.rows: dict[str, list[list[Row]]] = {}
+        self.types: dict[str, dict[str, str]] = {}
+        self.commits: dict[str, list[Commit]] = {}
+        self.models: dict[str, str] = {}
+        self.executed: list[Statement] = []
+
+    # -- sources ---------------------------------------------------------------------------
+
+    def create(self, name: str, columns: Mapping[str, str], rows: Iterable[Row] = ()) -> None:
+        """Create table ``s.<name>`` at version 0."""
+        self.types[name] = dict(columns)
+        self.rows[name] = [list(rows)]
+        self.commits[name] = [Commit(0, f"{name}-0", "CREATE TABLE AS SELECT")]
+        self._write(f"{name}", self.rows[name][0], columns)
+        self._write(f"{name}@0", self.rows[name][0], columns)
+
+    def change(self, name: str, *, delete: Sequence[Row] = (), insert: Sequence[Row] = ()) -> None:
+        """Commit a change: the given rows (each one copy) go, the others come.
+
+        An update is a deletion and an insertion in one commit.
+        """
+        before = self.rows[name][-1]
+        remaining = Counter(_key(r) for r in delete)
+        after, gone = [], []
+        for row in before:
+            if remaining[_key(row)] > 0:
+                remaining[_key(row)] -= 1
+                gone.append(row)
+            else:
+                after.append(row)
+        after += list(insert)
+        version = len(self.rows[name])
+        self.rows[name].append(after)
+        columns = self.types[name]
+        self._write(name, after, columns)
+        self._write(f"{name}@{version}", after, columns)
+        feed = [(*r, "delete", version) for r in gone] + [(*r, "insert", version) for r in insert]
+        self._write(
+            f"{name}@feed{version}", feed,
+            {**columns, "_change_type": "string", "_commit_version": "bigint"},
+        )  # fmt: skip
+        if delete:
+            commit = Commit(version, f"{name}-{version}", "DELETE")
+        else:
+            commit = Commit(version, f"{name}-{version}", "WRITE", mode="Append")
+        self.commits[name].insert(0, commit)
+
+    def optimize(self, name: str) -> None:
+        """A commit that changes no row."""
+        version = len(self.rows[name])
+        self.rows[name].append(self.rows[name][-1])
+        self._write(f"{name}@{version}", self.rows[name][-1], self.types[name])
+        feed = {**self.types[name], "_change_type": "string", "_commit_version": "bigint"}
+        self._write(f"{name}@feed{version}", [], feed)
+        self.commits[name].insert(0, Commit(version, f"{name}-{version}", "OPTIMIZE"))
+
+    def _write(self, table: str, rows: Sequence[Row], columns: Mapping[str, str]) -> None:
+        body = ", ".join(
+            f'"{name}" {exp.DataType.build(kind, dialect="spark").sql("duckdb")}'
+            for name, kind in columns.items()
+        )
+        self.db.execute(f'create or replace table s."{table}" ({body})')
+        if rows:
+            marks = ", ".join("?" for _ in columns)
+            self.db.executemany(f'insert into s."{table}" values ({marks})', rows)
+
+    # -- models ----------------------------------------------------------------------------
+
+    def run(self, model: str, sql: str, **request: Any) -> Refresh:
+        """Refresh a model as a ``dbt run`` would."""
+        self.models[model] = sql
+        refresh = plan_refresh(self.request(model, sql, **request), self)
+        for statement in refresh.statements:
+            self.execute(model, statement)
+        return refresh
+
+    def request(self, model: str, sql: str, **more: Any) -> Request:
+        """The request of a model."""
+        options = more.pop("options", Options())
+        exists = f"{model}__ivm_state" in self.commits
+        more.setdefault("view_exists", exists)
+        return Request(model, sql, ("s", model), ("s", f"{model}__ivm_state"), options, **more)
+
+    def execute(self, model: str, statement: Statement) -> None:
+        """Run one of a refresh's statements and commit it to the state's history."""
+        self.executed.append(statement)
+        if statement.kind is not Kind.KEEP_VIEW:
+            self.db.execute(self.duck(statement.sql))
+        state = f"{model}__ivm_state"
+        if statement.writes_data:
+            commits = self.commits.setdefault(state, [])
+            operation = "MERGE" if statement.kind is Kind.MERGE else "CREATE TABLE AS SELECT"
+            version = len(commits)
+            commits.insert(
+                0, Commit(version, f"{state}-{version}", operation,
+                          user_metadata=statement.bookmark)
+            )  # fmt: skip
+            names = [c[0] for c in self.db.execute(f"describe s.{state}").fetchall()]
+            if "__ivm_count__" in names and "delta.constraints" not in statement.sql:
+                least = self.db.execute(f"select min(__ivm_count__) from s.{state}").fetchone()[0]
+                assert least is None or least >= 0, "negative multiplicity in the state"
+
+    def duck(self, sql: str) -> str:
+        """Spark SQL as DuckDB's, reading versions and change feeds from plain tables."""
+        (tree,) = sqlglot.parse(sql, read="spark")
+        assert tree is not None
+        for table in list(tree.find_all(exp.Table)):
+            version = table.args.get("version")
+            if version is not None:
+                name = exp.to_identifier(f"{table.name}@{version.expression.name}", quoted=True)
+                table.set("this", name)
+                table.set("version", None)
+            elif (
+                isinstance(table.this, exp.Anonymous) and table.this.name.lower() == "table_changes"
+            ):
+                table.replace(self._feed(table.this.expressions))
+        for call in list(tree.find_all(exp.Anonymous)):
+            if call.name.lower() == "xxhash64":
+                call.set("this", "hash")
+        if isinstance(tree, exp.Create):
+            tree.set("properties", None)
+        return tree.sql("duckdb")
+
+    def _feed(self, arguments: Sequence[exp.Expression]) -> exp.Expression:
+        name, first, last = (a.name for a in arguments)
+        table = name.replace("`", "").split(".")[-1]
+        parts = [
+            exp.select("*").from_(exp.table_(f"{table}@feed{version}", db="s", quoted=True))
+            for version in range(int(first), int(last) + 1)
+        ]
+        return union_all(list(parts)).subquery("feed")
+
+    # -- what a test asks --------------------------------------------------------------------
+
+    def view(self, model: str) -> Counter[Row]:
+        """The rows of a public view, as a bag."""
+        return bag(self.db.execute(f"select * from s.{model}").fetchall())
+
+    def recomputed(self, sql: str) -> Counter[Row]:
+        """The rows of a query over the sources now, as a bag."""
+        return bag(self.db.execute(self.duck(sql)).fetchall())
+
+    def check(self, model: str) -> None:
+        """Fail unless a view equals its query."""
+        view, query = self.view(model), self.recomputed(self.models[model])
+        assert view == query, f"missing {query - view}, too many {view - query}"
+
+    def refresh_and_check(self, model: str, sql: str, strategy: Strategy | None = None) -> Refresh:
+        """Run a model and compare it with its query."""
+        refresh = self.run(model, sql)
+        if strategy is not None:
+            assert refresh.strategy is strategy, f"{refresh.reason}: {refresh.explanation}"
+        self.check(model)
+        return refresh
+
+    # -- the Warehouse protocol --------------------------------------------------------------
+
+    def history(self, parts: tuple[str, ...], limit: int | None) -> Sequence[Commit] | None:
+        """The commits, newest first."""
+        commits = self.commits.get(parts[-1].lower())
+        return None if commits is None else commits[:limit]
+
+    def columns(self, parts: tuple[str, ...]) -> Mapping[str, str] | None:
+        """A source's columns."""
+        return self.types.get(parts[-1].lower())
+
+    def properties(self, parts: tuple[str, ...]) -> Mapping[str, str]:
+        """Every source has a change feed."""
+        return {"delta.enableChangeDataFeed": "true"}
+
+    def describe(self, sql: str) -> Sequence[tuple[str, str]]:
+        """Names and Spark types of a query's columns."""
+        rows = self.db.execute(f"describe {self.duck(sql)}").fetchall()
+        return [(name, _spark_type(kind)) for name, kind, *_ in rows]
+
+    def enable_change_feed(self, parts: tuple[str, ...]) -> None:
+        """Nothing to do."""
+
+
+def _spark_type(duck: str) -> str:
+    return {"HUGEINT": "bigint", "INTEGER": "int", "VARCHAR": "string"}.get(duck, duck.lower())
+
+
+def _key(row: Row) -> str:
+    return repr(row)
+
+
+def bag(rows: Iterable[Row]) -> Counter[Row]:
+    """Rows with their multiplicities; numbers of one value are equal whatever their type."""
+    return Counter(tuple(_plain(v) for v in row) for row in rows)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        if value != value:
+            return "NaN"
+        return float(f"{value:.10g}") + 0.0
+    if isinstance(value, list):
+        return tuple(_plain(v) for v in value)
+    if isinstance(value, dict):
+        return tuple((k, _plain(v)) for k, v in value.items())
+    return value
