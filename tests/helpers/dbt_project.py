@@ -140,17 +140,22 @@ class DbtProject:
         Returns:
             The rows, which compare with tuples.
         """
+        return list(self.session.sql(sql).collect())
+
+    @property
+    def session(self) -> Any:
+        """A Spark session with the settings of this project, in its schema."""
         if self._session is None:
+            # Imported here, as it imports Spark, which tests without it need not wait for.
             from dbt.adapters.sparkivm.spark import new_session
 
-            credentials = SparkIvmCredentials.from_dict(
-                {key: value for key, value in self.target.items() if key not in ("type", "threads")}
-            )
+            keys = self.target.keys() - {"type", "threads"}
+            credentials = SparkIvmCredentials.from_dict({key: self.target[key] for key in keys})
             credentials.project_root = self.root
             self._session = new_session(credentials)
             self._session.sql(f"create schema if not exists `{self.schema}`")
             self._session.sql(f"use `{self.schema}`")
-        return list(self._session.sql(sql).collect())
+        return self._session
 
     def _paths(self) -> list[str]:
         root = str(self.root)
