@@ -4,9 +4,9 @@ from __future__ import annotations
 
 
 class IvmError(Exception):
-    """Base of every error of the planner.
+    """Base of every error of the planner; its text begins with its code.
 
-    Args:
+    Attributes:
         message: What is wrong, in one sentence.
         line: Line in the model's compiled SQL, counted from 1.
         column: Column in that line, counted from 1.
@@ -27,6 +27,7 @@ class IvmError(Exception):
         hint: str | None = None,
         model: str | None = None,
     ) -> None:
+        """Take the message and the attributes of the same names."""
         super().__init__(message)
         self.message = message
         self.line = line

@@ -8,7 +8,7 @@ not be changed in place.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
@@ -48,7 +48,7 @@ class Named:
     """An expression and the name of the column that it makes."""
 
     name: str
-    expression: exp.Expression
+    expression: exp.Expr
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Node:
         raise NotImplementedError
 
     @property
-    def expressions(self) -> tuple[exp.Expression, ...]:
+    def expressions(self) -> tuple[exp.Expr, ...]:
         """The expressions that this operator evaluates over its inputs' columns."""
         return ()
 
@@ -111,7 +111,7 @@ class Filter(Node):
     """Keeps the rows for which the condition is true."""
 
     input: Node
-    condition: exp.Expression
+    condition: exp.Expr
 
     @property
     def inputs(self) -> tuple[Node, ...]:
@@ -124,7 +124,7 @@ class Filter(Node):
         return self.input.schema
 
     @property
-    def expressions(self) -> tuple[exp.Expression, ...]:
+    def expressions(self) -> tuple[exp.Expr, ...]:
         """The condition."""
         return (self.condition,)
 
@@ -156,7 +156,7 @@ class Project(Node):
         return tuple(ColumnRef(self.relation, item.name) for item in self.items)
 
     @property
-    def expressions(self) -> tuple[exp.Expression, ...]:
+    def expressions(self) -> tuple[exp.Expr, ...]:
         """The items' expressions."""
         return tuple(item.expression for item in self.items)
 
@@ -170,7 +170,7 @@ class Join(Node):
     """The inner (or cross) join of any number of inputs under a conjunction of conditions."""
 
     parts: tuple[Node, ...]
-    conditions: tuple[exp.Expression, ...] = ()
+    conditions: tuple[exp.Expr, ...] = ()
 
     @property
     def inputs(self) -> tuple[Node, ...]:
@@ -183,7 +183,7 @@ class Join(Node):
         return tuple(column for part in self.parts for column in part.schema)
 
     @property
-    def expressions(self) -> tuple[exp.Expression, ...]:
+    def expressions(self) -> tuple[exp.Expr, ...]:
         """The conditions."""
         return self.conditions
 
@@ -201,7 +201,7 @@ class LeftJoin(Node):
 
     left: Node
     right: Node
-    conditions: tuple[exp.Expression, ...]
+    conditions: tuple[exp.Expr, ...]
 
     @property
     def inputs(self) -> tuple[Node, ...]:
@@ -214,7 +214,7 @@ class LeftJoin(Node):
         return (*self.left.schema, *self.right.schema)
 
     @property
-    def expressions(self) -> tuple[exp.Expression, ...]:
+    def expressions(self) -> tuple[exp.Expr, ...]:
         """The conditions."""
         return self.conditions
 
@@ -232,7 +232,7 @@ class SemiJoin(Node):
 
     input: Node
     keys: Node
-    pairs: tuple[tuple[exp.Expression, ColumnRef], ...]
+    pairs: tuple[tuple[exp.Expr, ColumnRef], ...]
 
     @property
     def inputs(self) -> tuple[Node, ...]:
@@ -245,7 +245,7 @@ class SemiJoin(Node):
         return self.input.schema
 
     @property
-    def expressions(self) -> tuple[exp.Expression, ...]:
+    def expressions(self) -> tuple[exp.Expr, ...]:
         """Both sides of the key comparisons."""
         return tuple(side for left, right in self.pairs for side in (left, right.expression()))
 
@@ -283,7 +283,7 @@ class Aggregate(Node):
         return tuple(ColumnRef(self.relation, item.name) for item in (*self.keys, *self.measures))
 
     @property
-    def expressions(self) -> tuple[exp.Expression, ...]:
+    def expressions(self) -> tuple[exp.Expr, ...]:
         """The keys' and the measures' expressions."""
         return tuple(item.expression for item in (*self.keys, *self.measures))
 
@@ -321,8 +321,8 @@ class Sort(Node):
 
     input: Node
     order: tuple[exp.Ordered, ...]
-    limit: exp.Expression | None = field(default=None)
-    offset: exp.Expression | None = field(default=None)
+    limit: exp.Expr | None = field(default=None)
+    offset: exp.Expr | None = field(default=None)
 
     @property
     def inputs(self) -> tuple[Node, ...]:
@@ -335,7 +335,7 @@ class Sort(Node):
         return self.input.schema
 
     @property
-    def expressions(self) -> tuple[exp.Expression, ...]:
+    def expressions(self) -> tuple[exp.Expr, ...]:
         """The sort keys."""
         return self.order
 
@@ -344,17 +344,15 @@ class Sort(Node):
         return replace(self, input=inputs[0])
 
 
-def columns_of(expression: exp.Expression) -> set[ColumnRef]:
+def columns_of(expression: exp.Expr) -> set[ColumnRef]:
     """The columns that an expression names."""
     return {ColumnRef(c.table, c.name) for c in expression.find_all(exp.Column)}
 
 
-def substitute(
-    expression: exp.Expression, mapping: dict[ColumnRef, exp.Expression]
-) -> exp.Expression:
+def substitute(expression: exp.Expr, mapping: Mapping[ColumnRef, exp.Expr]) -> exp.Expr:
     """The expression with columns replaced by expressions."""
 
-    def replacement(node: exp.Expression) -> exp.Expression:
+    def replacement(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Column):
             found = mapping.get(ColumnRef(node.table, node.name))
             if found is not None:

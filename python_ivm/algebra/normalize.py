@@ -154,7 +154,7 @@ def share_deltas(plan: Node) -> Node:
     return _bottom_up(plan, rule)
 
 
-def conjuncts(condition: exp.Expression) -> list[exp.Expression]:
+def conjuncts(condition: exp.Expr) -> list[exp.Expr]:
     """The terms of a conjunction."""
     if isinstance(condition, exp.Paren):
         return conjuncts(condition.this)

@@ -77,5 +77,5 @@ def _named(items: tuple[Named, ...]) -> str:
     )
 
 
-def _text(expression: exp.Expression) -> str:
+def _text(expression: exp.Expr) -> str:
     return str(bare(expression).sql(dialect=DIALECT))

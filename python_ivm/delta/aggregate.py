@@ -1,6 +1,6 @@
 """Aggregate and DISTINCT below another operator: the affected groups, new minus old.
 
-Δγ(X) = γ(X_post ⋉ K) − γ(X_pre ⋉ K), where K are the groups that ΔX names. It holds for every
+Δagg(X) = agg(X_post ⋉ K) - agg(X_pre ⋉ K), where K are the groups that ΔX names. It holds for every
 aggregate function. The rows of both states are tagged and restricted in one semi join, so that ΔX
 is named once and the executed plan grows with the nesting depth squared at most, where naming it
 twice would double it at every level (docs/decisions/0004).
@@ -56,7 +56,7 @@ def affected_groups(node: Aggregate, terms: list[Term]) -> Node:
     return UnionAll(parts, relation, tuple(key.name for key in node.keys))
 
 
-def _pairs(node: Aggregate) -> tuple[tuple[exp.Expression, ColumnRef], ...]:
+def _pairs(node: Aggregate) -> tuple[tuple[exp.Expr, ColumnRef], ...]:
     return tuple(
         (
             ColumnRef(f"{node.relation}_rows", key.name).expression(),
@@ -66,9 +66,7 @@ def _pairs(node: Aggregate) -> tuple[tuple[exp.Expression, ColumnRef], ...]:
     )
 
 
-def _tagged_rows(
-    node: Aggregate, changes: Changes
-) -> tuple[UnionAll, dict[ColumnRef, exp.Expression]]:
+def _tagged_rows(node: Aggregate, changes: Changes) -> tuple[UnionAll, dict[ColumnRef, exp.Expr]]:
     """The input's rows now (+1) and before (-1): keys, and the columns that the measures read."""
     relation = f"{node.relation}_rows"
     used = sorted(
@@ -90,11 +88,13 @@ def _tagged_rows(
 
     parts = (tagged(changes.post(node.input), 1), tagged(changes.pre(node.input), -1))
     names = tuple(item.name for item in (*items, Named(COUNT, _sign(1))))
-    columns = {c: ColumnRef(relation, name).expression() for c, name in arguments.items()}
+    columns: dict[ColumnRef, exp.Expr] = {
+        c: ColumnRef(relation, name).expression() for c, name in arguments.items()
+    }
     return UnionAll(parts, relation, names), columns
 
 
-def _sign(value: int) -> exp.Expression:
+def _sign(value: int) -> exp.Expr:
     return exp.Literal.number(value)
 
 

@@ -1,4 +1,4 @@
-"""Inner join of n inputs: Δ(A⋈B) = ΔA⋈B_pre ∪ A_post⋈ΔB.
+"""Inner join of n inputs: Δ(A⋈B) = ΔA⋈B_pre + A_post⋈ΔB.
 
 Source: Griffin and Libkin, "Incremental Maintenance of Views with Duplicates", SIGMOD 1995; the
 form with one pre- and one post-state a term is that of papers/outer-join-semijoin-ivm, §2.3. A
@@ -17,7 +17,7 @@ from python_ivm.delta.term import Changes, Term
 
 
 def delta(node: Join, changes: Changes, inner: Callable[[Node, Changes], list[Term]]) -> list[Term]:
-    """For each changed input its terms, joined to the earlier inputs now and the later ones before."""
+    """Each changed input's terms, joined to the earlier inputs now and the later ones before."""
     terms: list[Term] = []
     for index, part in enumerate(node.parts):
         earlier = [changes.post(p) for p in node.parts[:index]]
@@ -31,7 +31,7 @@ def delta(node: Join, changes: Changes, inner: Callable[[Node, Changes], list[Te
 
 
 def connected_order(
-    first: Node, others: list[Node], conditions: tuple[exp.Expression, ...]
+    first: Node, others: list[Node], conditions: tuple[exp.Expr, ...]
 ) -> list[Node]:
     """The order in which to join: from the delta outwards, along the conditions.
 
@@ -49,9 +49,7 @@ def connected_order(
     return ordered
 
 
-def _links(
-    part: Node, placed: set[ColumnRef], conditions: tuple[exp.Expression, ...]
-) -> tuple[int, int]:
+def _links(part: Node, placed: set[ColumnRef], conditions: tuple[exp.Expr, ...]) -> tuple[int, int]:
     """How many equalities, and how many conditions at all, link a part to what is placed."""
     own = set(part.schema)
     equalities = links = 0

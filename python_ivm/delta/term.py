@@ -24,7 +24,7 @@ class Term:
     """
 
     plan: Node
-    count: exp.Expression
+    count: exp.Expr
     inserts_only: bool
     title: str
 

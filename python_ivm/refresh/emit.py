@@ -33,7 +33,7 @@ def table(parts: tuple[str, ...], version: int | None = None) -> exp.Table:
     return result
 
 
-def text(query: exp.Expression) -> str:
+def text(query: exp.Expr) -> str:
     """Spark SQL, one clause a line."""
     return str(bare(query).sql(dialect=DIALECT, pretty=True))
 
@@ -86,7 +86,7 @@ def probe_query(aggregate: Aggregate, arguments: tuple[Named, ...], schemas_sql:
     return text(schemas_sql.with_ctes(schemas_sql.query(node)))
 
 
-def create_view(request: Request, query: exp.Expression | str) -> Statement:
+def create_view(request: Request, query: exp.Expr | str) -> Statement:
     """The statement that defines the public view."""
     body = query if isinstance(query, str) else text(query)
     return Statement(

@@ -360,24 +360,29 @@ class _Remembering:
         self._described: dict[str, Sequence[tuple[str, str]]] = {}
 
     def history(self, parts: tuple[str, ...], limit: int | None) -> Sequence[Commit] | None:
+        """The commits, asked once."""
         if (parts, limit) not in self._history:
             self._history[parts, limit] = self._warehouse.history(parts, limit)
         return self._history[parts, limit]
 
     def columns(self, parts: tuple[str, ...]) -> Mapping[str, str] | None:
+        """The columns, asked once."""
         if parts not in self._columns:
             self._columns[parts] = self._warehouse.columns(parts)
         return self._columns[parts]
 
     def properties(self, parts: tuple[str, ...]) -> Mapping[str, str]:
+        """The properties."""
         return self._warehouse.properties(parts)
 
     def describe(self, sql: str) -> Sequence[tuple[str, str]]:
+        """The types, asked once."""
         if sql not in self._described:
             self._described[sql] = self._warehouse.describe(sql)
         return self._described[sql]
 
     def enable_change_feed(self, parts: tuple[str, ...]) -> None:
+        """Switch it on, and forget the histories, for that is a commit."""
         self._warehouse.enable_change_feed(parts)
         self._history.clear()
 

@@ -127,7 +127,7 @@ class _Binder:
         self.taken.add(found)
         return found
 
-    def query(self, tree: exp.Expression, wanted: str, ctes: Mapping[str, _Cte]) -> Node:
+    def query(self, tree: exp.Expr, wanted: str, ctes: Mapping[str, _Cte]) -> Node:
         """Bind a query expression; the result is a relation named like ``wanted``."""
         if isinstance(tree, exp.Subquery):
             if any(tree.args.get(k) for k in ("order", "limit", "offset", "pivots", "sample")):
@@ -142,7 +142,7 @@ class _Binder:
             f"{tree.key.upper()} as a query", operator=tree.key.upper(), **position(tree)
         )
 
-    def _with(self, tree: exp.Expression, ctes: Mapping[str, _Cte]) -> Mapping[str, _Cte]:
+    def _with(self, tree: exp.Expr, ctes: Mapping[str, _Cte]) -> Mapping[str, _Cte]:
         with_ = tree.args.get("with_")
         if with_ is None:
             return ctes
@@ -182,7 +182,7 @@ class _Binder:
         keys = tuple(Named(c.name, c.expression()) for c in node.schema)
         return Aggregate(node, self.name(f"{wanted}_distinct"), keys, ())
 
-    def relation(self, source: exp.Expression, ctes: Mapping[str, _Cte]) -> tuple[str, Node]:
+    def relation(self, source: exp.Expr, ctes: Mapping[str, _Cte]) -> tuple[str, Node]:
         """Bind an item of a FROM clause.
 
         Returns:
@@ -214,18 +214,18 @@ class _Binder:
 class _Cte:
     """A CTE's tree and the CTEs that it can see; it is bound anew wherever it is named."""
 
-    tree: exp.Expression
+    tree: exp.Expr
     scope: Mapping[str, _Cte]
 
 
 @dataclass(frozen=True)
 class _Order:
     keys: tuple[exp.Ordered, ...]
-    limit: exp.Expression | None
-    offset: exp.Expression | None
+    limit: exp.Expr | None
+    offset: exp.Expr | None
 
 
-def _modifiers(tree: exp.Expression) -> _Order | None:
+def _modifiers(tree: exp.Expr) -> _Order | None:
     """ORDER BY, LIMIT and OFFSET of a query."""
     order, limit, offset = (tree.args.get(k) for k in ("order", "limit", "offset"))
     if order is None and limit is None and offset is None:
@@ -242,7 +242,7 @@ def _modifiers(tree: exp.Expression) -> _Order | None:
 
 def _order_key(
     key: exp.Ordered,
-    outputs: Mapping[str, exp.Expression],
+    outputs: Mapping[str, exp.Expr],
     rewrite: _AfterGrouping | None,
 ) -> exp.Ordered:
     """A sort key over the columns below the projection: an output name means its expression."""
@@ -275,10 +275,10 @@ class _AfterGrouping:
     keys: list[Named]
     measures: list[Named] = field(default_factory=list)
 
-    def apply(self, expression: exp.Expression, wanted: str | None = None) -> exp.Expression:
+    def apply(self, expression: exp.Expr, wanted: str | None = None) -> exp.Expr:
         """Replace keys and aggregate calls by columns; collect the calls as measures."""
 
-        def replacement(node: exp.Expression) -> exp.Expression:
+        def replacement(node: exp.Expr) -> exp.Expr:
             for key in self.keys:
                 if node == key.expression:
                     return ColumnRef(self.relation, key.name).expression()
@@ -298,7 +298,7 @@ class _AfterGrouping:
                 )
         return result
 
-    def measure(self, call: exp.Expression, wanted: str | None) -> str:
+    def measure(self, call: exp.Expr, wanted: str | None) -> str:
         """The measure that holds an aggregate call; equal calls share one."""
         for measure in self.measures:
             if measure.expression == call:
@@ -313,7 +313,7 @@ class _AfterGrouping:
         return name
 
 
-def is_aggregate_call(node: exp.Expression) -> bool:
+def is_aggregate_call(node: exp.Expr) -> bool:
     """Whether a node is a whole aggregate call, with its FILTER where it has one."""
     if isinstance(node, exp.Filter):
         return isinstance(node.this, (exp.AggFunc, exp.Anonymous, exp.AnonymousAggFunc))
@@ -363,7 +363,7 @@ class _SelectBinder:
     def _finish(
         self,
         node: Node,
-        selects: list[tuple[str, exp.Expression]],
+        selects: list[tuple[str, exp.Expr]],
         order: _Order | None,
         keys: tuple[exp.Ordered, ...],
     ) -> Node:
@@ -391,9 +391,9 @@ class _SelectBinder:
         return Project(top, self.binder.name(self.wanted), columns)
 
     def _over_distinct(
-        self, key: exp.Ordered, outputs: Mapping[exp.Expression, str], relation: str
+        self, key: exp.Ordered, outputs: Mapping[exp.Expr, str], relation: str
     ) -> exp.Ordered:
-        def replacement(node: exp.Expression) -> exp.Expression:
+        def replacement(node: exp.Expr) -> exp.Expr:
             name = outputs.get(node)
             return node if name is None else ColumnRef(relation, name).expression()
 
@@ -412,7 +412,7 @@ class _SelectBinder:
         if from_ is None:
             raise NotYetImplemented("SELECT without FROM", operator="SELECT without FROM")
         parts = [self._relation(from_.this)]
-        conditions: list[exp.Expression] = []
+        conditions: list[exp.Expr] = []
         for join in self.tree.args.get("joins") or []:
             kind = " ".join(w for w in (join.method, join.side, join.kind) if w).upper()
             if kind not in ("", "INNER", "CROSS"):
@@ -424,7 +424,7 @@ class _SelectBinder:
                 conditions.append(self._expression(join.args["on"]))
         return parts[0] if len(parts) == 1 else Join(tuple(parts), tuple(conditions))
 
-    def _relation(self, source: exp.Expression) -> Node:
+    def _relation(self, source: exp.Expr) -> Node:
         alias, node = self.binder.relation(source, self.ctes)
         self.aliases[alias] = node
         return node
@@ -434,7 +434,7 @@ class _SelectBinder:
         copied.set("this", self._expression(copied.this))
         return copied
 
-    def _expression(self, expression: exp.Expression) -> exp.Expression:
+    def _expression(self, expression: exp.Expr) -> exp.Expr:
         """An expression over the plan's columns, after refusing what has no rule."""
         for node in expression.walk():
             name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
@@ -447,7 +447,7 @@ class _SelectBinder:
                 refused = "a generator function"
             if refused:
                 raise NotYetImplemented(refused.capitalize(), operator=refused, **position(node))
-        mapping = {
+        mapping: dict[ColumnRef, exp.Expr] = {
             ColumnRef(alias, column.name): column.expression()
             for alias, node in self.aliases.items()
             for column in node.schema
@@ -455,13 +455,13 @@ class _SelectBinder:
         return substitute(expression, mapping)
 
     def _grouping(
-        self, selects: list[tuple[str, exp.Expression]], having: exp.Expression | None
+        self, selects: list[tuple[str, exp.Expr]], having: exp.Expr | None
     ) -> _AfterGrouping | None:
         group = self.tree.args.get("group")
         aggregated = having is not None or any(_has_aggregate(e) for _, e in selects)
         if group is None and not aggregated:
             return None
-        expressions: list[exp.Expression] = []
+        expressions: list[exp.Expr] = []
         if group is not None:
             for construct in ("grouping_sets", "cube", "rollup", "totals"):
                 if group.args.get(construct):
@@ -497,5 +497,5 @@ class _SelectBinder:
                 raise NotYetImplemented(shown, operator=shown, **position(self.tree))
 
 
-def _has_aggregate(expression: exp.Expression) -> bool:
+def _has_aggregate(expression: exp.Expr) -> bool:
     return any(is_aggregate_call(node) for node in expression.walk())

@@ -7,12 +7,12 @@ from sqlglot import exp
 from python_ivm.errors import Unsupported
 from python_ivm.sql.parse import position
 
-NONDETERMINISTIC_TYPES: tuple[type[exp.Expression], ...] = tuple(
+NONDETERMINISTIC_TYPES: tuple[type[exp.Expr], ...] = tuple(
     getattr(exp, name)
     for name in ("Rand", "Randn", "Uuid", "Randstr", "Uniform")
     if hasattr(exp, name)
 )
-CLOCK_TYPES: tuple[type[exp.Expression], ...] = tuple(
+CLOCK_TYPES: tuple[type[exp.Expr], ...] = tuple(
     getattr(exp, name)
     for name in (
         "CurrentDate",
@@ -26,47 +26,25 @@ CLOCK_TYPES: tuple[type[exp.Expression], ...] = tuple(
     if hasattr(exp, name)
 )
 NONDETERMINISTIC_NAMES = frozenset(
-    [
-        "rand",
-        "randn",
-        "random",
-        "uuid",
-        "randstr",
-        "uniform",
-        "shuffle",
-        "monotonically_increasing_id",
-        "spark_partition_id",
-        "input_file_name",
-        "input_file_block_start",
-        "input_file_block_length",
-        "version",
-        "java_method",
-        "reflect",
-    ]
-)
+    {
+        "rand", "randn", "random", "uuid", "randstr", "uniform", "shuffle", "version",
+        "monotonically_increasing_id", "spark_partition_id", "input_file_name",
+        "input_file_block_start", "input_file_block_length", "java_method", "reflect",
+    }
+)  # fmt: skip
 CLOCK_NAMES = frozenset(
-    [
-        "current_timestamp",
-        "current_date",
-        "current_time",
-        "now",
-        "localtimestamp",
-        "curdate",
+    {
+        "current_timestamp", "current_date", "current_time", "now", "localtimestamp", "curdate",
         "curtime",
-    ]
-)
+    }
+)  # fmt: skip
 SESSION_NAMES = frozenset(
-    [
-        "current_user",
-        "user",
-        "session_user",
-        "current_database",
-        "current_schema",
-        "current_catalog",
-        "current_timezone",
-    ]
-)
-SESSION_TYPES: tuple[type[exp.Expression], ...] = tuple(
+    {
+        "current_user", "user", "session_user", "current_database", "current_schema",
+        "current_catalog", "current_timezone",
+    }
+)  # fmt: skip
+SESSION_TYPES: tuple[type[exp.Expr], ...] = tuple(
     getattr(exp, name)
     for name in ("CurrentUser", "SessionUser", "CurrentSchema", "CurrentCatalog", "CurrentDatabase")
     if hasattr(exp, name)
@@ -84,7 +62,7 @@ def check_deterministic(query: exp.Query) -> None:
         shown = f"{name or node.key}()".lower()
         if isinstance(node, NONDETERMINISTIC_TYPES) or name in NONDETERMINISTIC_NAMES:
             raise Unsupported(
-                f"{shown} gives another value at every call, so the view could never equal its query",
+                f"{shown} gives another value at every call, so that no view could equal its query",
                 operator=shown,
                 hint="Compute the value where the source table is written, "
                 "or use materialized='table'.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import sqlglot
 from sqlglot import exp
@@ -80,7 +81,7 @@ def parse(sql: str) -> exp.Query:
     return query
 
 
-def position(node: exp.Expression) -> dict[str, int]:
+def position(node: exp.Expr) -> dict[str, Any]:
     """Where in the text an expression stands, as keyword arguments for an error."""
     for part in node.walk():
         line, column = part.meta.get("line"), part.meta.get("col")

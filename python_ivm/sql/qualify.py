@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from sqlglot import exp
 from sqlglot.errors import OptimizeError, SqlglotError
@@ -59,7 +60,7 @@ def _unresolved(query: exp.Query, mapping: dict[str, dict[str, str]], text: str)
     """The error for a column that no relation, or more than one, has."""
     found = re.search(r"Column '?([^'\n]*?)'? could not|Unknown column: (.*?)\.?$", text)
     name = (found.group(1) or found.group(2) or "").split(".")[-1].strip('`"') if found else ""
-    where: dict[str, int] = {}
+    where: dict[str, Any] = {}
     at = _POSITION.search(text)
     for column in query.find_all(exp.Column):
         if column.name.lower() != name.lower():
@@ -94,7 +95,7 @@ def _left_columns_of_inner_using(tree: exp.Query) -> exp.Query:
     return tree
 
 
-def _quoted(mapping: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
+def _quoted(mapping: dict[str, dict[str, str]]) -> dict[str, object]:
     """The schema with quoted names, so that sqlglot reads dots and spaces as part of a name."""
 
     def quote(name: str) -> str:
@@ -126,7 +127,7 @@ def _collapse_table_names(tree: exp.Query, schemas: Schemas) -> None:
 
 def _is_cte(table: exp.Table) -> bool:
     """Whether a one-part name means a CTE in scope rather than a table."""
-    node: exp.Expression | None = table
+    node: exp.Expr | None = table
     while node is not None:
         with_ = node.args.get("with_") or node.args.get("with")
         if with_ is not None and any(

@@ -34,7 +34,7 @@ from python_ivm.algebra.nodes import (
 )
 from python_ivm.errors import Internal
 
-E = TypeVar("E", bound=exp.Expression)
+E = TypeVar("E", bound=exp.Expr)
 _BARE = re.compile(r"[a-z_][a-z0-9_]*\Z")
 _KEYWORDS = {word.lower() for word in Spark.Tokenizer.KEYWORDS if word.isalpha()}
 
@@ -111,7 +111,7 @@ class Renderer:
             result = result.with_(exp.to_identifier(name, quoted=True), as_=body.copy(), copy=False)
         return bare(result)
 
-    def relation(self, node: Node) -> exp.Expression:
+    def relation(self, node: Node) -> exp.Expr:
         """A plan as an item of a FROM clause."""
         while isinstance(node, Join) and len(node.parts) == 1 and not node.conditions:
             node = node.parts[0]
@@ -123,7 +123,7 @@ class Renderer:
         name = self.cte(block.relation, block.select)
         return aliased(exp.Table(this=_quoted(name)), block.relation)
 
-    def _scan(self, node: Scan) -> exp.Expression:
+    def _scan(self, node: Scan) -> exp.Expr:
         if node.at is not At.DELTA:
             return aliased(self.sources.table(node.source, node.at), node.relation)
         key = (node.source, node.columns)
@@ -144,8 +144,8 @@ class Renderer:
         match node:
             case Scan():
                 return _Block(exp.Select().from_(self._scan(node)))
-            case Filter(input=Aggregate(measures=(_, *_))):
-                return _Block(self._having(node, node.input), node.input.relation)
+            case Filter(input=Aggregate() as grouped) if grouped.measures:
+                return _Block(self._having(node, grouped), grouped.relation)
             case Filter():
                 return _Block(self._open(node.input).where(node.condition.copy(), copy=False))
             case Join():
@@ -170,7 +170,7 @@ class Renderer:
         placed = set(first.schema)
         remaining = list(node.conditions)
 
-        def due() -> list[exp.Expression]:
+        def due() -> list[exp.Expr]:
             ready = [c for c in remaining if columns_of(c) <= placed]
             remaining[:] = [c for c in remaining if c not in ready]
             return ready
@@ -293,7 +293,7 @@ def _quoted(name: str) -> exp.Identifier:
     return exp.to_identifier(name, quoted=True)
 
 
-def _item(item: Named) -> exp.Expression:
+def _item(item: Named) -> exp.Expr:
     """An item of a SELECT list; a column that keeps its name needs no alias."""
     expression = item.expression.copy()
     if isinstance(expression, exp.Column) and expression.name == item.name:

@@ -16,6 +16,8 @@ from sqlglot import exp
 
 from python_ivm.algebra.nodes import COUNT, Named
 
+_NULL = exp.Null()
+
 STORED = "stored"
 """The alias of the state table in a MERGE."""
 CHANGE = "change"
@@ -60,23 +62,23 @@ class Counter:
         """Whether a group's stored value can be lost."""
         return False
 
-    def build(self) -> exp.Expression:
+    def build(self) -> exp.Expr:
         """The aggregate over all rows of a group that gives the stored value."""
         raise NotImplementedError
 
-    def contributions(self, count: exp.Expression, inserts_only: bool) -> tuple[Named, ...]:
+    def contributions(self, count: exp.Expr, inserts_only: bool) -> tuple[Named, ...]:
         """Aggregates over a group's delta rows, whose signed multiplicity is ``count``."""
         raise NotImplementedError
 
-    def merged(self) -> exp.Expression:
+    def merged(self) -> exp.Expr:
         """The new value of a stored group, from :func:`stored` and :func:`change` columns."""
         raise NotImplementedError
 
-    def inserted(self) -> exp.Expression:
+    def inserted(self) -> exp.Expr:
         """The value of a new group."""
         return change(self.name)
 
-    def lost(self, changed: str = CHANGE) -> exp.Expression | None:
+    def lost(self, changed: str = CHANGE) -> exp.Expr | None:
         """When a stored group's value cannot be derived; None where it always can.
 
         Args:
@@ -84,7 +86,7 @@ class Counter:
         """
         return None
 
-    def moves(self, changed: str) -> exp.Expression | None:
+    def moves(self, changed: str) -> exp.Expr | None:
         """When a contribution alters the value; None where that cannot be told."""
         return exp.NEQ(this=_column(changed, self.name), expression=exp.Literal.number(0))
 
@@ -95,15 +97,15 @@ class Rows(Counter):
 
     name: str = COUNT
 
-    def build(self) -> exp.Expression:
+    def build(self) -> exp.Expr:
         """``count(*)``."""
         return exp.Count(this=exp.Star())
 
-    def contributions(self, count: exp.Expression, inserts_only: bool) -> tuple[Named, ...]:
+    def contributions(self, count: exp.Expr, inserts_only: bool) -> tuple[Named, ...]:
         """The sum of the signed counts."""
         return (Named(self.name, exp.Sum(this=count.copy())),)
 
-    def merged(self) -> exp.Expression:
+    def merged(self) -> exp.Expr:
         """Stored plus change."""
         return exp.Add(this=stored(self.name), expression=change(self.name))
 
@@ -112,20 +114,20 @@ class Rows(Counter):
 class NonNull(Counter):
     """The number of rows in which all arguments are not NULL."""
 
-    arguments: tuple[exp.Expression, ...] = ()
+    arguments: tuple[exp.Expr, ...] = ()
 
-    def build(self) -> exp.Expression:
+    def build(self) -> exp.Expr:
         """``count(arguments)``."""
         first, *others = (a.copy() for a in self.arguments)
         return exp.Count(this=first, expressions=others)
 
-    def contributions(self, count: exp.Expression, inserts_only: bool) -> tuple[Named, ...]:
+    def contributions(self, count: exp.Expr, inserts_only: bool) -> tuple[Named, ...]:
         """The sum of the signed counts of the rows that count."""
         present = exp.and_(*(_not_null(a) for a in self.arguments))
         counted = exp.Case().when(present, count.copy()).else_(exp.Literal.number(0))
         return (Named(self.name, exp.Sum(this=counted)),)
 
-    def merged(self) -> exp.Expression:
+    def merged(self) -> exp.Expr:
         """Stored plus change."""
         return exp.Add(this=stored(self.name), expression=change(self.name))
 
@@ -138,7 +140,7 @@ class Total(Counter):
     leaves a group, the group is summed anew (docs/decisions/0003).
     """
 
-    argument: exp.Expression = exp.Null()
+    argument: exp.Expr = _NULL
     kind: Kind = Kind.INTEGRAL
     nonnull: str = ""
     decimal: str = ""
@@ -153,18 +155,18 @@ class Total(Counter):
     def _gone(self) -> str:
         return f"{self.name.strip('_')}_gone"
 
-    def build(self) -> exp.Expression:
+    def build(self) -> exp.Expr:
         """``sum(argument)``."""
         return exp.Sum(this=self.argument.copy())
 
-    def contributions(self, count: exp.Expression, inserts_only: bool) -> tuple[Named, ...]:
+    def contributions(self, count: exp.Expr, inserts_only: bool) -> tuple[Named, ...]:
         """The sum of argument times count; for floating sums also how many values left."""
         argument, times = self.argument.copy(), count.copy()
         if self.kind is Kind.INTEGRAL:
             argument = exp.cast(argument, "bigint")
         elif self.kind is Kind.DECIMAL:
             times = exp.cast(times, "int")
-        gained: exp.Expression = exp.Sum(
+        gained: exp.Expr = exp.Sum(
             this=exp.Mul(this=_wrapped(argument), expression=_wrapped(times))
         )
         if self.decimal:
@@ -176,7 +178,7 @@ class Total(Counter):
         gone = exp.Case().when(left, exp.Literal.number(1)).else_(exp.Literal.number(0))
         return (total, Named(self._gone, exp.Sum(this=gone)))
 
-    def merged(self) -> exp.Expression:
+    def merged(self) -> exp.Expr:
         """Stored plus change, NULL where no value is left."""
         zero = exp.Literal.number(0)
         total = exp.Add(
@@ -186,18 +188,18 @@ class Total(Counter):
         left = exp.Add(this=stored(self.nonnull), expression=change(self.nonnull))
         return exp.Case().when(exp.GT(this=left, expression=zero), total)
 
-    def inserted(self) -> exp.Expression:
+    def inserted(self) -> exp.Expr:
         """The change, NULL where its values cancel out."""
         some = exp.GT(this=change(self.nonnull), expression=exp.Literal.number(0))
         return exp.Case().when(some, change(self.name))
 
-    def lost(self, changed: str = CHANGE) -> exp.Expression | None:
+    def lost(self, changed: str = CHANGE) -> exp.Expr | None:
         """For a floating sum, when a value left the group."""
         if self.kind is not Kind.FLOATING:
             return None
         return exp.GT(this=_column(changed, self._gone), expression=exp.Literal.number(0))
 
-    def moves(self, changed: str) -> exp.Expression | None:
+    def moves(self, changed: str) -> exp.Expr | None:
         """When something is added; NULL over no values, which an OR takes for false."""
         if self.kind is Kind.FLOATING:
             return None
@@ -208,7 +210,7 @@ class Total(Counter):
 class Extremum(Counter):
     """A minimum or maximum: kept on insert, recomputed where the extreme value itself left."""
 
-    argument: exp.Expression = exp.Null()
+    argument: exp.Expr = _NULL
     smallest: bool = True
 
     @property
@@ -220,14 +222,14 @@ class Extremum(Counter):
     def _gone(self) -> str:
         return f"{self.name.strip('_')}_gone"
 
-    def _extreme(self, argument: exp.Expression) -> exp.Expression:
+    def _extreme(self, argument: exp.Expr) -> exp.Expr:
         return exp.Min(this=argument) if self.smallest else exp.Max(this=argument)
 
-    def build(self) -> exp.Expression:
+    def build(self) -> exp.Expr:
         """``min(argument)`` or ``max(argument)``."""
         return self._extreme(self.argument.copy())
 
-    def contributions(self, count: exp.Expression, inserts_only: bool) -> tuple[Named, ...]:
+    def contributions(self, count: exp.Expr, inserts_only: bool) -> tuple[Named, ...]:
         """The extreme value among the rows that came, and among those that went."""
         if inserts_only:
             return (Named(self.name, self.build()),)
@@ -235,17 +237,17 @@ class Extremum(Counter):
         went = exp.Case().when(_negative(count), self.argument.copy())
         return (Named(self.name, self._extreme(came)), Named(self._gone, self._extreme(went)))
 
-    def merged(self) -> exp.Expression:
+    def merged(self) -> exp.Expr:
         """The more extreme of stored and new."""
         name = "least" if self.smallest else "greatest"
         return exp.func(name, stored(self.name), change(self.name))
 
-    def lost(self, changed: str = CHANGE) -> exp.Expression | None:
+    def lost(self, changed: str = CHANGE) -> exp.Expr | None:
         """When the stored value, or one beyond it, went."""
         compare = exp.LTE if self.smallest else exp.GTE
         return compare(this=_column(changed, self._gone), expression=stored(self.name))
 
-    def moves(self, changed: str) -> exp.Expression | None:
+    def moves(self, changed: str) -> exp.Expr | None:
         """Cannot be told without the stored value."""
         return None
 
@@ -254,47 +256,47 @@ class Extremum(Counter):
 class Recomputed(Counter):
     """Any other aggregate: computed anew for every group that the delta touches."""
 
-    call: exp.Expression = exp.Null()
+    call: exp.Expr = _NULL
 
     @property
     def recomputable(self) -> bool:
         """Always recomputed."""
         return True
 
-    def build(self) -> exp.Expression:
+    def build(self) -> exp.Expr:
         """The call itself."""
         return self.call.copy()
 
-    def contributions(self, count: exp.Expression, inserts_only: bool) -> tuple[Named, ...]:
+    def contributions(self, count: exp.Expr, inserts_only: bool) -> tuple[Named, ...]:
         """None."""
         return ()
 
-    def merged(self) -> exp.Expression:
+    def merged(self) -> exp.Expr:
         """The stored value; used only where nothing was recomputed."""
         return stored(self.name)
 
-    def inserted(self) -> exp.Expression:
+    def inserted(self) -> exp.Expr:
         """Never used without recomputation."""
         return exp.Null()
 
-    def lost(self, changed: str = CHANGE) -> exp.Expression | None:
+    def lost(self, changed: str = CHANGE) -> exp.Expr | None:
         """Always."""
         return exp.true()
 
-    def moves(self, changed: str) -> exp.Expression | None:
+    def moves(self, changed: str) -> exp.Expr | None:
         """Cannot be told."""
         return None
 
 
-def _not_null(expression: exp.Expression) -> exp.Expression:
+def _not_null(expression: exp.Expr) -> exp.Expr:
     return exp.Not(this=exp.Is(this=_wrapped(expression.copy()), expression=exp.Null()))
 
 
-def _negative(count: exp.Expression) -> exp.Expression:
+def _negative(count: exp.Expr) -> exp.Expr:
     return exp.LT(this=_wrapped(count.copy()), expression=exp.Literal.number(0))
 
 
-def _wrapped(expression: exp.Expression) -> exp.Expression:
+def _wrapped(expression: exp.Expr) -> exp.Expr:
     """Parentheses around what binds less tightly than a product."""
     if isinstance(expression, (exp.Binary, exp.Unary, exp.Between, exp.In)) and not isinstance(
         expression, (exp.Paren, exp.Dot)

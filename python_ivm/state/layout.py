@@ -58,7 +58,7 @@ class Layout:
     is_bag: bool
     is_global: bool
     items: tuple[Named, ...]
-    condition: exp.Expression | None = None
+    condition: exp.Expr | None = None
     sort: Sort | None = None
     columns: tuple[str, ...] = field(default=())
 
@@ -100,10 +100,10 @@ def layout(query: Query, types: Mapping[str, Mapping[str, str]]) -> Layout:
 
 def _peel(
     plan: Node,
-) -> tuple[tuple[Named, ...], exp.Expression | None, Sort | None, Node]:
+) -> tuple[tuple[Named, ...], exp.Expr | None, Sort | None, Node]:
     """Split a plan into the view's projection, condition and order, and what is below."""
     items = tuple(Named(c.name, c.expression()) for c in plan.schema)
-    condition: exp.Expression | None = None
+    condition: exp.Expr | None = None
     sort: Sort | None = None
     node = plan
     while True:
@@ -125,7 +125,7 @@ def _peel(
             return items, condition, sort, node
 
 
-def _substituted(sort: Sort, mapping: dict[ColumnRef, exp.Expression]) -> Sort:
+def _substituted(sort: Sort, mapping: dict[ColumnRef, exp.Expr]) -> Sort:
     keys = []
     for key in sort.order:
         copied = key.copy()
@@ -139,7 +139,7 @@ def _aggregate_layout(
     node: Aggregate,
     types: Mapping[str, Mapping[str, str]],
     items: tuple[Named, ...],
-    condition: exp.Expression | None,
+    condition: exp.Expr | None,
     sort: Sort | None,
 ) -> Layout:
     visible = {
@@ -148,7 +148,7 @@ def _aggregate_layout(
     measures = Measures(node.relation, types.get(node.relation, {}))
     measures.taken = {COUNT}
     keys = []
-    shown: dict[ColumnRef, exp.Expression] = {}
+    shown: dict[ColumnRef, exp.Expr] = {}
     for number, key in enumerate(node.keys, 1):
         name = visible.get(key.name, "")
         if not _SAFE.match(name) or name.startswith("__ivm_") or name in measures.taken:
@@ -178,7 +178,7 @@ def _bag_layout(
     query: Query,
     below: Node,
     items: tuple[Named, ...],
-    condition: exp.Expression | None,
+    condition: exp.Expr | None,
     sort: Sort | None,
 ) -> Layout:
     """A bag stores the visible columns and what the view sorts by, each row once with its count."""
@@ -234,7 +234,7 @@ def _refuse_floating_sums_below(below: Node, types: Mapping[str, Mapping[str, st
                     )
 
 
-def _rounds(call: exp.Expression) -> bool:
+def _rounds(call: exp.Expr) -> bool:
     """Whether an aggregate's last digits depend on the order of the rows, whatever its argument."""
     inner = call.this if isinstance(call, exp.Filter) else call
     rounding = tuple(

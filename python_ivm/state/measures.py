@@ -73,8 +73,8 @@ class Measures:
     types: Mapping[str, str]
     taken: set[str] = field(default_factory=set)
     counters: list[Counter] = field(default_factory=lambda: [Rows()])
-    shown: dict[ColumnRef, exp.Expression] = field(default_factory=dict)
-    _arguments: list[tuple[exp.Expression, ...]] = field(default_factory=list)
+    shown: dict[ColumnRef, exp.Expr] = field(default_factory=dict)
+    _arguments: list[tuple[exp.Expr, ...]] = field(default_factory=list)
 
     def add(self, measure: Named, visible: bool) -> None:
         """Add the counters of a measure.
@@ -95,11 +95,11 @@ class Measures:
 
     def _expression(
         self,
-        call: exp.Expression,
-        condition: exp.Expression | None,
+        call: exp.Expr,
+        condition: exp.Expr | None,
         measure: Named,
         wanted: str | None,
-    ) -> exp.Expression:
+    ) -> exp.Expr:
         distinct = isinstance(call.this, exp.Distinct)
         if isinstance(call, exp.Count) and not distinct:
             return self._count(call, condition, wanted)
@@ -123,9 +123,7 @@ class Measures:
         number = self._number((measure.expression,))
         return self._share(Recomputed(wanted or f"__ivm_value_{number}__", measure.expression))
 
-    def _count(
-        self, call: exp.Count, condition: exp.Expression | None, wanted: str | None
-    ) -> exp.Expression:
+    def _count(self, call: exp.Count, condition: exp.Expr | None, wanted: str | None) -> exp.Expr:
         arguments = (call.this, *call.expressions)
         star = isinstance(call.this, exp.Star)
         constant = all(isinstance(a, exp.Literal) for a in arguments)
@@ -136,17 +134,17 @@ class Measures:
         filtered = tuple(_filtered(a, condition) for a in arguments)
         return self._nonnull(filtered, wanted)
 
-    def _nonnull(self, arguments: tuple[exp.Expression, ...], wanted: str | None) -> exp.Column:
+    def _nonnull(self, arguments: tuple[exp.Expr, ...], wanted: str | None) -> exp.Column:
         number = self._number(arguments)
         return self._share(NonNull(wanted or f"__ivm_nonnull_{number}__", arguments))
 
     def _sum(
         self,
-        call: exp.Expression,
-        argument: exp.Expression,
+        call: exp.Expr,
+        argument: exp.Expr,
         sql_type: SqlType,
         wanted: str | None,
-    ) -> exp.Expression:
+    ) -> exp.Expr:
         number = self._number((argument,))
         nonnull = self._nonnull((argument,), None)
         name = wanted if wanted and isinstance(call, exp.Sum) else f"__ivm_sum_{number}__"
@@ -158,7 +156,7 @@ class Measures:
             return total
         return average(total, nonnull, sql_type)
 
-    def _number(self, arguments: tuple[exp.Expression, ...]) -> int:
+    def _number(self, arguments: tuple[exp.Expr, ...]) -> int:
         if arguments not in self._arguments:
             self._arguments.append(arguments)
         return self._arguments.index(arguments) + 1
@@ -182,7 +180,7 @@ def _same(one: Counter, other: Counter) -> bool:
     return left == right
 
 
-def _adds_up(call: exp.Expression, sql_type: SqlType) -> bool:
+def _adds_up(call: exp.Expr, sql_type: SqlType) -> bool:
     """Whether a sum is kept by adding: its type must neither lose digits nor be unknown.
 
     A decimal times a count (10 digits) must fit in 38 digits, and an average's quotient is exact
@@ -196,7 +194,7 @@ def _adds_up(call: exp.Expression, sql_type: SqlType) -> bool:
     return True
 
 
-def average(total: exp.Expression, nonnull: exp.Expression, sql_type: SqlType) -> exp.Expression:
+def average(total: exp.Expr, nonnull: exp.Expr, sql_type: SqlType) -> exp.Expr:
     """Spark's ``avg`` from a sum and a count of values, in value and type; NULL over no values.
 
     Spark's Average divides decimals into 38 digits and rounds once, to four more digits than the
@@ -220,7 +218,7 @@ def average(total: exp.Expression, nonnull: exp.Expression, sql_type: SqlType) -
     return exp.cast(parts, f"decimal({precision + 4},{scale + 4})")
 
 
-def _filtered(argument: exp.Expression, condition: exp.Expression | None) -> exp.Expression:
+def _filtered(argument: exp.Expr, condition: exp.Expr | None) -> exp.Expr:
     """An aggregate's argument, NULL where its FILTER does not hold."""
     if condition is None:
         return argument

@@ -73,7 +73,7 @@ def merge(
     )
 
 
-def _same_keys(layout: Layout, left: str, right: str) -> list[exp.Expression]:
+def _same_keys(layout: Layout, left: str, right: str) -> list[exp.Expr]:
     return [
         exp.NullSafeEQ(
             this=ColumnRef(left, key.name).expression(),
@@ -115,7 +115,7 @@ class _Update:
             return changed
         return self._with_new_values(changed)
 
-    def _rows(self) -> tuple[Node, exp.Expression, dict[ColumnRef, exp.Expression]]:
+    def _rows(self) -> tuple[Node, exp.Expr, dict[ColumnRef, exp.Expr]]:
         """The delta's rows, their count, and what the input's columns are called there."""
         consolidate = bool(self.endangered) and not self.inserts_only
         if len(self.terms) == 1 and not consolidate:
@@ -137,7 +137,9 @@ class _Update:
             relation = "net_delta"
             net = Aggregate(rows, relation, keys, (Named(COUNT, exp.Sum(this=count)),))
             rows = Filter(net, _nonzero(ColumnRef(relation, COUNT).expression()))
-        mapping = {c: ColumnRef(relation, n).expression() for c, n in names.items()}
+        mapping: dict[ColumnRef, exp.Expr] = {
+            c: ColumnRef(relation, n).expression() for c, n in names.items()
+        }
         return rows, ColumnRef(relation, COUNT).expression(), mapping
 
     def _flat_names(self) -> dict[ColumnRef, str]:
@@ -233,7 +235,7 @@ class _Update:
         clauses.append(exp.When(matched=True, then=exp.Update(expressions=updates)))
         inserted = [(key.name, change(key.name)) for key in layout.keys]
         inserted += [(HASH, change(HASH))] if layout.is_bag else []
-        values: list[tuple[str, exp.Expression]] = [
+        values: list[tuple[str, exp.Expr]] = [
             *inserted,
             *((c.name, self._or_new(c, c.inserted())) for c in layout.counters),
         ]
@@ -245,7 +247,7 @@ class _Update:
         clauses.append(exp.When(matched=False, condition=some, then=insert))
         return clauses
 
-    def _or_new(self, counter: Counter, value: exp.Expression) -> exp.Expression:
+    def _or_new(self, counter: Counter, value: exp.Expr) -> exp.Expr:
         """A counter's value, or the recomputed one in a group that lost it."""
         if counter not in self.endangered:
             return value
@@ -254,9 +256,7 @@ class _Update:
         return exp.Case().when(change(LOST), change(_new(counter))).else_(value)
 
 
-def _contributions(
-    counter: Counter, count: exp.Expression, inserts_only: bool
-) -> tuple[Named, ...]:
+def _contributions(counter: Counter, count: exp.Expr, inserts_only: bool) -> tuple[Named, ...]:
     return counter.contributions(count, inserts_only)
 
 
@@ -264,5 +264,5 @@ def _new(counter: Counter) -> str:
     return f"new_{counter.name.strip('_').removeprefix('ivm_')}"
 
 
-def _nonzero(expression: exp.Expression) -> exp.Expression:
+def _nonzero(expression: exp.Expr) -> exp.Expr:
     return exp.NEQ(this=expression, expression=exp.Literal.number(0))

@@ -30,7 +30,7 @@ def build_query(layout: Layout, renderer: Renderer) -> exp.Query:
     return renderer.with_ctes(select)
 
 
-def row_hash(expressions: list[exp.Expression]) -> exp.Expression:
+def row_hash(expressions: list[exp.Expr]) -> exp.Expr:
     """A row's 64-bit hash."""
     return exp.Anonymous(this="xxhash64", expressions=[e.copy() for e in expressions])
 
@@ -66,7 +66,7 @@ def view_query(layout: Layout, state: exp.Table, *, ordered: bool = True) -> exp
     return bare(_sorted(outer, sort))
 
 
-def _item(expression: exp.Expression, name: str) -> exp.Expression:
+def _item(expression: exp.Expr, name: str) -> exp.Expr:
     if isinstance(expression, exp.Column) and expression.name == name:
         return expression.copy()
     return exp.alias_(expression.copy(), exp.to_identifier(name, quoted=True))
