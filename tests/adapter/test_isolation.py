@@ -32,7 +32,7 @@ def test_one_alias_in_many_schemas_at_once(make_project: MakeProject) -> None:
     project = make_project(threads=4)
     names = ["a", "b", "c", "d"]
     project.models(**{f"model_{name}": incremental(name, f"tag {name}") for name in names})
-    for _ in range(3):
+    for _ in range(2):
         project.run()
         for name in names:
             rows = project.sql(

@@ -94,7 +94,11 @@ class DbtProject:
                 "profile": "project",
                 "models": {"+file_format": "delta"},
                 "seeds": {"+file_format": "delta"},
-                "flags": {"send_anonymous_usage_stats": False},
+                "flags": {
+                    "send_anonymous_usage_stats": False,
+                    # Not every project has models and seeds.
+                    "warn_error_options": {"silence": ["UnusedResourceConfigPath"]},
+                },
                 **(config or {}),
             },
         )
