@@ -68,7 +68,8 @@ class SparkIvmCredentials(SparkCredentials):
 
     def _connection_keys(self) -> tuple[str, ...]:
         if self.is_session:
-            return "method", "master", "schema", "server_side_parameters"
+            # Not server_side_parameters: `dbt debug` prints these, and a secret may be there.
+            return "method", "master", "schema"
         return ("method", *super()._connection_keys())
 
 

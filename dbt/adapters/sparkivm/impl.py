@@ -5,9 +5,10 @@ from __future__ import annotations
 from dbt.adapters.spark.impl import SparkAdapter
 
 from dbt.adapters.sparkivm.connections import SparkIvmConnectionManager
+from dbt.adapters.sparkivm.ivm import IvmMixin
 
 
-class SparkIvmAdapter(SparkAdapter):
+class SparkIvmAdapter(IvmMixin, SparkAdapter):
     """dbt-spark's adapter over this package's connections.
 
     What the macros of maintained models call (`adapter.ivm_*`) is mixed in from a module of its

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -84,10 +85,11 @@ def _reason(log: Path, start: int) -> str:
     reason = next((line for line in lines if line.startswith("Exception in thread")), None)
     if reason is None:
         reason = next((line for line in lines if "rror" in line), lines[-1] if lines else "")
+    reason = re.sub(r'^Exception in thread "main" [\w.$]*: ', "", reason)
     advice = ""
     if "unresolved dependency" in reason or "download failed" in reason:
         advice = (
-            " Spark downloads Delta when it first starts: it needs the network for that, or "
-            "the JAR given as server_side_parameters: spark.jars."
+            " Spark downloads its packages, such as Delta, when it first needs them: that takes a "
+            "network, or the JARs named in server_side_parameters: spark.jars."
         )
     return f"Spark does not start: {reason}{advice}\nIts log: {log}"

@@ -8,6 +8,7 @@ connection gets a session of its own from it.
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -29,6 +30,8 @@ logger = AdapterLogger("SparkIvm")
 # A process can have one value of these; told to the user even where they are defaults of ours, as
 # they decide which tables one sees.
 _PLACES = frozenset({"spark.master", "spark.sql.warehouse.dir", METASTORE_URL})
+
+_SECRET = re.compile(r"secret|password|token|access[.]?key", re.IGNORECASE)
 
 
 @dataclass
@@ -139,12 +142,19 @@ def _apply(
             continue
         if key in user | _PLACES and (key, value) not in process.warned:
             process.warned.add((key, value))
-            ignored.append(f"{key}={value} (it is {process.settings.get(key, 'not set')})")
+            ignored.append(_shown(key, value, process.settings.get(key, "not set")))
     if ignored:
         logger.warning(
             "Spark already runs in this process with other settings, which only a new process can "
             f"change. Without effect: {', '.join(ignored)}"
         )
+
+
+def _shown(key: str, value: str, actual: str) -> str:
+    """A setting that differs, for the log: without values that Spark too hides in its own."""
+    if _SECRET.search(key):
+        return key
+    return f"{key}={value} (it is {actual})"
 
 
 def _is_per_session(key: str) -> bool:

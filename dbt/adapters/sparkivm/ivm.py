@@ -1,0 +1,122 @@
+"""What the macros of maintained models call: `adapter.ivm_*`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dbt.adapters.base import BaseRelation
+from dbt.adapters.base.meta import available
+from dbt.adapters.contracts.relation import RelationType
+from dbt.adapters.events.logging import AdapterLogger
+from dbt_common.exceptions import CompilationError, DbtRuntimeError
+
+from dbt.adapters.sparkivm.refresher import Outcome, Refresher
+from dbt.adapters.sparkivm.warehouse import Row, SparkWarehouse
+from python_ivm.errors import InvalidModel, IvmError
+from python_ivm.refresh.request import Options, Request
+
+logger = AdapterLogger("SparkIvm")
+
+STATE_SUFFIX = "__ivm_state"
+_SETTINGS = ("spark.sql.ansi.enabled", "spark.sql.session.timeZone", "spark.sql.caseSensitive")
+
+
+class IvmMixin:
+    """The adapter's methods for maintained models."""
+
+    @available.parse(lambda *a, **k: None)
+    def ivm_request(
+        self,
+        model: Mapping[str, Any],
+        sql: str,
+        target: BaseRelation,
+        *,
+        full_refresh: bool | None = None,
+        partial: bool = False,
+    ) -> Request:
+        """What a model asks of the planner.
+
+        Args:
+            model: The node, as dbt gives it to Jinja.
+            sql: Its compiled SQL.
+            target: The public view.
+            full_refresh: True asks for a rebuild, False forbids one.
+            partial: Whether the SQL reads no rows or a sample of them.
+
+        Raises:
+            CompilationError: If the model's configuration is wrong.
+        """
+        config = dict(model["config"])
+        state = target.identifier + (config.get("ivm_state_suffix") or STATE_SUFFIX)
+        existing = self.get_relation(target.database, target.schema, target.identifier)
+        is_view = existing is not None and existing.type == RelationType.View
+        information = getattr(existing, "information", None) or ""
+        root = config.get("location_root")
+        with _as_dbt_errors(str(model["name"])):
+            return Request(
+                model=str(model["name"]),
+                sql=sql,
+                view=(target.schema, target.identifier),
+                state=(target.schema, state),
+                options=Options.of(config),
+                settings=self._ivm_settings(),
+                full_refresh=full_refresh,
+                view_exists=is_view and (not information or state.lower() in information.lower()),
+                table_in_the_way=existing is not None and not is_view,
+                properties={str(k): str(v) for k, v in (config.get("tblproperties") or {}).items()},
+                location=f"{root}/{state}" if root else None,
+                partial=partial,
+            )
+
+    @available.parse(lambda *a, **k: None)
+    def ivm_refresh(self, request: Request) -> Outcome:
+        """Plan a model's refresh and carry it out.
+
+        Raises:
+            CompilationError: If the model is wrong.
+            DbtRuntimeError: If it cannot be refreshed.
+        """
+        view = self.get_relation(None, request.view[0], request.view[1])
+        refresher = Refresher(self._ivm_query, lambda: self.drop_relation(view))
+        with _as_dbt_errors(request.model):
+            outcome = refresher.refresh(request)
+        if outcome.refresh.warning:
+            logger.warning(outcome.refresh.warning)
+        return outcome
+
+    def _ivm_settings(self) -> dict[str, str]:
+        """The session settings by which a query's result can differ."""
+        found = {}
+        for key in _SETTINGS:
+            rows = self._ivm_query(f"SET {key}")
+            found[key] = str(rows[0]["value"]) if rows else ""
+        return found
+
+    def _ivm_query(self, sql: str) -> list[Row]:
+        """Run a statement on this thread's connection."""
+        _, cursor = self.connections.add_query(sql, auto_begin=False)
+        with self.connections.exception_handler(sql):
+            names = [column[0] for column in cursor.description or []]
+            rows = cursor.fetchall() if names else []
+        return [dict(zip(names, row, strict=True)) for row in rows or []]
+
+    def ivm_warehouse(self) -> SparkWarehouse:
+        """The planner's view of the catalog, on this thread's connection."""
+        return SparkWarehouse(self._ivm_query)
+
+
+class _as_dbt_errors:  # noqa: N801 - reads as a statement
+    """Turns the planner's errors into dbt's, to which dbt adds the model's file."""
+
+    def __init__(self, model: str) -> None:
+        self.model = model
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, IvmError):
+            error.model = error.model or self.model
+            dbt_error = CompilationError if isinstance(error, InvalidModel) else DbtRuntimeError
+            raise dbt_error(str(error)) from error

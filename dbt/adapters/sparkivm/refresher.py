@@ -1,0 +1,185 @@
+"""Runs planned refreshes: statements in order, bookmark and fence around those that write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from dbt.adapters.events.logging import AdapterLogger
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.sparkivm.response import RefreshResponse
+from dbt.adapters.sparkivm.warehouse import Query, SparkWarehouse
+from python_ivm.errors import Conflict
+from python_ivm.refresh.reason import Reason
+from python_ivm.refresh.request import Request
+from python_ivm.refresh.statements import Kind, Refresh, Statement, Strategy
+from python_ivm.refresh.strategy import plan_refresh
+
+logger = AdapterLogger("SparkIvm")
+
+_ATTEMPTS = 3
+_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+_APPLICATION = "spark.databricks.delta.write.txnAppId"
+_NUMBER = "spark.databricks.delta.write.txnVersion"
+
+_CONFLICT = (
+    "DELTA_CONCURRENT_",
+    "ConcurrentTransactionException",
+    "ConcurrentAppendException",
+    "ConcurrentWriteException",
+    "ProtocolChangedException",
+    "MetadataChangedException",
+)
+_FEED_GAP = (
+    "DELTA_MISSING_CHANGE_DATA",
+    "DELTA_CHANGE_DATA_F",
+    "DELTA_CDC_START_VERSION_AFTER_LATEST",
+    "DELTA_INVALID_CDC_RANGE",
+    "DELTA_LOG_FILE_NOT_FOUND",
+    "DELTA_VERSION_NOT_FOUND",
+    "DELTA_FILE_NOT_FOUND",
+    "FAILED_READ_FILE.FILE_NOT_EXIST",
+    "PARQUET_COLUMN_DATA_TYPE_MISMATCH",
+)
+_DRIFT = "CHECK constraint ivm_count"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a refresh did.
+
+    Attributes:
+        refresh: The plan that was carried out in the end.
+        response: What dbt is told.
+    """
+
+    refresh: Refresh
+    response: RefreshResponse
+
+
+class Refresher:
+    """Carries out refreshes on one dbt connection.
+
+    Args:
+        query: Runs a statement and gives its rows.
+        drop_table: Drops the table under the view's name, and lets dbt know.
+    """
+
+    def __init__(self, query: Query, drop_table: Callable[[], None]) -> None:
+        self._query = query
+        self._drop_table = drop_table
+        self._warehouse = SparkWarehouse(query)
+
+    def refresh(self, request: Request) -> Outcome:
+        """Refresh a model.
+
+        A run that lost against another one plans again from where the other got; a change feed
+        that turns out to have a gap leads to a rebuild.
+
+        Raises:
+            IvmError: If the model is wrong or the policy forbids what would have to be done.
+            Conflict: If other runs won every time.
+            DbtRuntimeError: Spark's errors.
+        """
+        forced: Reason | None = None
+        for _ in range(_ATTEMPTS):
+            refresh = plan_refresh(request, self._warehouse, forced)
+            try:
+                return self._carry_out(request, refresh)
+            except Conflict:
+                logger.debug(f"{request.model}: another run was faster; planning again")
+            except DbtRuntimeError as error:
+                found = _fallback(str(error))
+                if forced is not None or found is None or refresh.strategy is Strategy.FULL:
+                    raise
+                forced = found
+        raise Conflict(
+            "Another run keeps refreshing this model at the same time",
+            model=request.model,
+            hint="Let only one run at a time refresh it, then run again.",
+        )
+
+    def _carry_out(self, request: Request, refresh: Refresh) -> Outcome:
+        counts = (0, 0, 0)
+        for statement in refresh.statements:
+            logger.debug(f"{request.model}: {statement.kind.value}")
+            if statement.kind is Kind.DROP_TABLE:
+                self._drop_table()
+            elif statement.writes_data:
+                counts = self._commit(request, statement) or counts
+            else:
+                self._query(statement.sql)
+        incremental = refresh.strategy is Strategy.INCREMENTAL
+        response = RefreshResponse(
+            _message=refresh.summary(*counts),
+            code=refresh.strategy.value,
+            rows_affected=sum(counts) if incremental else None,
+            strategy=refresh.strategy.value,
+            reason=refresh.reason,
+            explanation=refresh.explanation,
+            rows_inserted=counts[0] if incremental else None,
+            rows_updated=counts[1] if incremental else None,
+            rows_deleted=counts[2] if incremental else None,
+            sources=list(refresh.ranges),
+        )
+        return Outcome(refresh, response)
+
+    def _commit(self, request: Request, statement: Statement) -> tuple[int, int, int] | None:
+        """Run a writing statement in one commit with its bookmark.
+
+        Returns:
+            Rows inserted, updated and deleted, of a MERGE.
+
+        Raises:
+            Conflict: If another run committed a refresh of this number before.
+        """
+        try:
+            with self._commit_settings(statement):
+                rows = self._query(statement.sql)
+        except DbtRuntimeError as error:
+            if any(sign in str(error) for sign in _CONFLICT):
+                raise Conflict(str(error), model=request.model) from error
+            raise
+        if statement.fence is None:
+            return None
+        if statement.kind is Kind.MERGE:
+            if not rows:
+                raise Conflict("The refresh was committed by another run", model=request.model)
+            row = rows[0]
+            return tuple(  # type: ignore[return-value]
+                int(row[f"num_{what}_rows"] or 0) for what in ("inserted", "updated", "deleted")
+            )
+        newest = self._warehouse.history(request.state, 1)
+        if not newest or newest[0].user_metadata != statement.bookmark:
+            raise Conflict("The state was rebuilt by another run", model=request.model)
+        return None
+
+    @contextmanager
+    def _commit_settings(self, statement: Statement) -> Generator[None, None, None]:
+        """Set what Delta puts into the commit; it must not be left to the next statement."""
+        settings: dict[str, str] = {}
+        if statement.bookmark is not None:
+            settings[_METADATA] = statement.bookmark
+        if statement.fence is not None:
+            settings[_APPLICATION] = statement.fence[0]
+            settings[_NUMBER] = str(statement.fence[1])
+        try:
+            for key, value in settings.items():
+                quoted = value.replace("`", "``")
+                self._query(f"SET {key}=`{quoted}`")
+            yield
+        finally:
+            for key in settings:
+                self._query(f"RESET {key}")
+
+
+def _fallback(message: str) -> Reason | None:
+    """Why an incremental refresh that failed can be replaced by a rebuild; None if it cannot."""
+    first = message.strip().splitlines()[0] if message.strip() else message
+    if any(sign in message for sign in _FEED_GAP):
+        return Reason("CHANGE_FEED_GAP", f"the sources' changes cannot be read: {first}")
+    if _DRIFT in message:
+        return Reason("STATE_DRIFTED", "the stored state does not fit its sources")
+    return None

@@ -1,0 +1,30 @@
+"""What a refresh leaves in dbt's log line and in run_results.json."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from dbt.adapters.contracts.connection import AdapterResponse
+
+
+@dataclass
+class RefreshResponse(AdapterResponse):
+    """dbt's response of a maintained model.
+
+    Attributes:
+        strategy: noop, incremental or full.
+        reason: A stable code for why.
+        explanation: The reason in words.
+        rows_inserted: Rows of the state that are new.
+        rows_updated: Rows of the state that changed.
+        rows_deleted: Rows of the state that went.
+        sources: The versions read, such as ``orders@5→6``.
+    """
+
+    strategy: str = ""
+    reason: str = ""
+    explanation: str = ""
+    rows_inserted: int | None = None
+    rows_updated: int | None = None
+    rows_deleted: int | None = None
+    sources: list[str] = field(default_factory=list)
