@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from dbt.adapters.events.logging import AdapterLogger
@@ -133,12 +134,12 @@ def _apply(
     """
     for key in process.requested - wanted.keys():
         if _is_per_session(key):
-            _try(key, lambda key=key: session.conf.unset(key))
+            _try(key, partial(session.conf.unset, key))
     ignored = []
     for key, value in wanted.items():
         if process.settings.get(key) == value:
             continue
-        if _is_per_session(key) and _try(key, lambda k=key, v=value: session.conf.set(k, v)):
+        if _is_per_session(key) and _try(key, partial(session.conf.set, key, value)):
             continue
         if key in user | _PLACES and (key, value) not in process.warned:
             process.warned.add((key, value))
