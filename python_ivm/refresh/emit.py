@@ -108,7 +108,8 @@ def create_state(request: Request, body: str, bookmark: str | None, number: int)
         pairs = ", ".join(f"'{k}' = '{v}'" for k, v in sorted(request.properties.items()))
         clauses.append(f"TBLPROPERTIES ({pairs})")
     clauses += ["AS", body]
-    return Statement(Kind.BUILD, "\n".join(clauses), bookmark, fence(request, number))
+    fenced = fence(request, number) if bookmark is not None else None
+    return Statement(Kind.BUILD, "\n".join(clauses), bookmark, fenced)
 
 
 def fence(request: Request, number: int) -> tuple[str, int]:

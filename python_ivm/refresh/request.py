@@ -98,7 +98,8 @@ class Request:
         full_refresh: Whether a rebuild is asked for; None says nothing either way, False forbids
             even the rebuild of a changed query.
         view_exists: Whether the public view stands.
-        view_text: The standing view's query, by which it can be kept readable.
+        partial: Whether the SQL reads no rows or a sample of them (``--empty``, ``--sample``), so
+            that its result must not pass for the view's.
         table_in_the_way: Whether a table stands under the view's name.
         properties: Further table properties of the state.
         location: Where the state's files go; None leaves it to the catalog.
@@ -112,7 +113,7 @@ class Request:
     settings: Mapping[str, str] = field(default_factory=dict)
     full_refresh: bool | None = None
     view_exists: bool = True
-    view_text: str | None = None
+    partial: bool = False
     table_in_the_way: bool = False
     properties: Mapping[str, str] = field(default_factory=dict)
     location: str | None = None
@@ -129,6 +130,9 @@ class Warehouse(Protocol):
 
     def properties(self, parts: tuple[str, ...]) -> Mapping[str, str]:
         """A Delta table's properties."""
+
+    def view_text(self, parts: tuple[str, ...]) -> str | None:
+        """A view's query; None if there is no such view."""
 
     def describe(self, sql: str) -> Sequence[tuple[str, str]]:
         """Names and types of a query's columns."""

@@ -71,6 +71,8 @@ class _Planner:
 
     def plan(self, forced: Reason | None) -> Refresh:
         """The refresh."""
+        if self.request.partial:
+            return self._partial()
         found = sources.state_history(self.warehouse, self.request.state)
         bookmark = found.bookmark
         reason = forced or self._reason_to_rebuild(bookmark, found.intact)
@@ -88,10 +90,25 @@ class _Planner:
             return Refresh(Strategy.NOOP, "UNCHANGED", "no source changed")
         return self._incremental(bookmark, changes)
 
+    def _partial(self) -> Refresh:
+        """For ``--empty`` and ``--sample``: check the query, and give a new view its columns.
+
+        The state is written without a bookmark, so that the next run builds it; a state that
+        stands already is left as it is.
+        """
+        columns = [name for name, _ in self.warehouse.describe(self.request.sql)]
+        _refuse_duplicates(columns)
+        if self.warehouse.history(self.request.state, 1):
+            told = "the query was checked; --empty and --sample leave a built view as it is"
+            return Refresh(Strategy.NOOP, "PARTIAL", told)
+        statements = emit.plain_statements(self.request, self.request.sql, columns, None, 0)
+        told = "built by --empty or --sample; the next run builds it from all rows"
+        return Refresh(Strategy.FULL, "PARTIAL", told, tuple(statements))
+
     # -- reasons ---------------------------------------------------------------------------
 
     def _refuse_reading_itself(self) -> None:
-        own = {".".join(p).lower() for p in (self.request.view, self.request.state)}
+        own = {_key(parts) for parts in (self.request.view, self.request.state)}
         for reference in self.references:
             if reference.key in own:
                 raise InvalidModel(
@@ -242,22 +259,16 @@ class _Planner:
 
     def _keep_old_view(self, bookmark: Bookmark | None, after: Bookmark) -> list[Statement]:
         """Pin the view to the old state where the new state has other columns."""
-        if bookmark is None or not self.request.view_exists or not self.request.view_text:
+        if bookmark is None or not self.request.view_exists:
             return []
         if bookmark.fingerprint == after.fingerprint and bookmark.maintained:
             return []
         commits = self.warehouse.history(self.request.state, 1)
-        if not commits:
+        text = self.warehouse.view_text(self.request.view)
+        if not commits or not text:
             return []
-        pinned = pin_versions(
-            self.request.view_text,
-            {
-                reference.key: commits[0].version
-                for reference in table_references(parse(self.request.view_text))
-                if reference.key == ".".join(self.request.state).lower()
-            },
-        )
-        return [emit.keep_view(self.request, pinned)]
+        pinned = pin_versions(text, {_key(self.request.state): commits[0].version})
+        return [emit.keep_view(self.request, pinned)] if pinned != text else []
 
     def _allow(self, reason: Reason, feeds: Reason | None) -> Reason:
         if self.request.options.policy is not Policy.STRICT:
@@ -375,6 +386,10 @@ class _Remembering:
         """The properties."""
         return self._warehouse.properties(parts)
 
+    def view_text(self, parts: tuple[str, ...]) -> str | None:
+        """A view's query."""
+        return self._warehouse.view_text(parts)
+
     def describe(self, sql: str) -> Sequence[tuple[str, str]]:
         """The types, asked once."""
         if sql not in self._described:
@@ -389,6 +404,10 @@ class _Remembering:
 
 _FIRST = Reason("FIRST_BUILD", "first build", False)
 _ALWAYS_WARN = frozenset({"SOURCE_NOT_DELTA", "STATE_MODIFIED"})
+
+
+def _key(parts: tuple[str, ...]) -> str:
+    return ".".join(parts).lower()
 
 
 def _not_delta(key: str) -> Reason:

@@ -200,6 +200,10 @@ class Lake:
         """Every source has a change feed."""
         return {"delta.enableChangeDataFeed": "true"}
 
+    def view_text(self, parts: tuple[str, ...]) -> str | None:
+        """The lake drops no view while a state is replaced."""
+        return None
+
     def describe(self, sql: str) -> Sequence[tuple[str, str]]:
         """Names and Spark types of a query's columns."""
         rows = self.db.execute(f"describe {self.duck(sql)}").fetchall()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dbt.adapters.base import BaseRelation
-from dbt.adapters.base.meta import available
+from dbt.adapters.base.meta import AdapterMeta, available
 from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
@@ -22,7 +22,7 @@ STATE_SUFFIX = "__ivm_state"
 _SETTINGS = ("spark.sql.ansi.enabled", "spark.sql.session.timeZone", "spark.sql.caseSensitive")
 
 
-class IvmMixin:
+class IvmMixin(metaclass=AdapterMeta):
     """The adapter's methods for maintained models."""
 
     @available.parse(lambda *a, **k: None)

@@ -1,0 +1,34 @@
+{#
+  A view that is maintained: every run applies what changed in its sources.
+
+  The planner decides how, and gives the statements; nothing is decided here.
+#}
+{% materialization incremental_ivm, adapter='sparkivm', supported_languages=['sql'] %}
+  {%- set target_relation = this.incorporate(type='view') -%}
+  {%- set existing_relation = load_cached_relation(this) -%}
+  {%- set full_refresh = config.get('full_refresh') -%}
+  {%- if full_refresh is none and flags.FULL_REFRESH -%}
+    {%- set full_refresh = true -%}
+  {%- endif -%}
+
+  {{ run_hooks(pre_hooks) }}
+
+  {%- set request = adapter.ivm_request(
+      model, compiled_code, target_relation,
+      full_refresh=full_refresh, partial=(flags.EMPTY or flags.SAMPLE) | as_bool
+  ) -%}
+  {%- set outcome = adapter.ivm_refresh(request) -%}
+  {%- for statement in outcome.refresh.statements if statement.writes_data -%}
+    {%- do write(statement.sql) -%}
+  {%- endfor -%}
+  {%- do store_result('main', response=outcome.response) -%}
+
+  {%- if outcome.refresh.strategy.value == 'full' -%}
+    {%- set should_revoke = should_revoke(existing_relation, full_refresh_mode=True) -%}
+    {%- do apply_grants(target_relation, config.get('grants'), should_revoke) -%}
+  {%- endif -%}
+
+  {{ run_hooks(post_hooks) }}
+
+  {{ return({'relations': [target_relation]}) }}
+{% endmaterialization %}
