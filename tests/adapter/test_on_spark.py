@@ -158,3 +158,12 @@ def test_nothing_is_written_to_the_current_folder(
     monkeypatch.chdir(folder)
     project.models(t="{{ config(materialized='table') }} select 1 as x").run()
     assert list(folder.iterdir()) == []
+
+
+def test_dbt_does_not_stop_spark_between_commands(project: DbtProject) -> None:
+    from pyspark.sql import SparkSession
+
+    project.models(a="select 1 as x").run()
+    first = SparkSession.builder.getOrCreate().sparkContext.applicationId
+    project.run()
+    assert SparkSession.builder.getOrCreate().sparkContext.applicationId == first

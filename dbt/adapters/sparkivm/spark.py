@@ -19,6 +19,7 @@ from pathlib import Path
 
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions import FailedToConnectError
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from dbt.adapters.sparkivm import errors, launch, metastore
@@ -93,7 +94,8 @@ def project_folder(credentials: SparkIvmCredentials) -> Path:
 
 def _start(settings: Mapping[str, str], requested: frozenset[str], folder: Path) -> _Process:
     """Start Spark, or take the one that somebody else started in this process."""
-    if settings[CATALOG] == "hive":
+    is_first = SparkContext._gateway is None  # else the lock may be our own JVM's
+    if is_first and settings[CATALOG] == "hive":
         metastore.check_free(settings.get(METASTORE_URL, ""))
     with _interrupts_kept():
         root, is_ours = launch.root_session(settings, folder)
