@@ -14,9 +14,13 @@ from python_ivm.refresh.statements import Kind, Statement
 from python_ivm.sources.history import SourceChange
 from python_ivm.sql.parse import DIALECT
 from python_ivm.sql.render import Renderer, SourceRelations, bare
+from python_ivm.state.bookmark import encoded
 from python_ivm.state.layout import STATE, Layout
 from python_ivm.state.merge import merge
 from python_ivm.state.tables import build_query, view_query
+
+QUERY = "ivm.query"
+"""The state's table property that holds the model's own SQL, as JSON text."""
 
 
 def table(parts: tuple[str, ...], version: int | None = None) -> exp.Table:
@@ -86,6 +90,11 @@ def probe_query(aggregate: Aggregate, arguments: tuple[Named, ...], schemas_sql:
     return text(schemas_sql.with_ctes(schemas_sql.query(node)))
 
 
+def string(value: str) -> str:
+    """A text as a literal of Spark SQL."""
+    return str(exp.Literal.string(value).sql(dialect=DIALECT))
+
+
 def create_view(request: Request, query: exp.Expr | str) -> Statement:
     """The statement that defines the public view."""
     body = query if isinstance(query, str) else text(query)
@@ -102,12 +111,10 @@ def create_state(request: Request, body: str, bookmark: str | None, number: int)
     """
     clauses = [f"CREATE OR REPLACE TABLE {relation_name(request.state)}", "USING delta"]
     if request.location:
-        escaped = request.location.replace("\\", "\\\\").replace("'", "\\'")
-        clauses.append(f"LOCATION '{escaped}'")
-    if request.properties:
-        pairs = ", ".join(f"'{k}' = '{v}'" for k, v in sorted(request.properties.items()))
-        clauses.append(f"TBLPROPERTIES ({pairs})")
-    clauses += ["AS", body]
+        clauses.append(f"LOCATION {string(request.location)}")
+    properties = {**request.properties, QUERY: encoded(request.sql)}
+    pairs = ", ".join(f"{string(k)} = {string(v)}" for k, v in sorted(properties.items()))
+    clauses += [f"TBLPROPERTIES ({pairs})", "AS", body]
     fenced = fence(request, number) if bookmark is not None else None
     return Statement(Kind.BUILD, "\n".join(clauses), bookmark, fenced)
 

@@ -50,16 +50,17 @@ def plan_refresh(request: Request, warehouse: Warehouse, forced: Reason | None =
         Unsupported: If the query cannot be maintained, or not under the user's policy.
     """
     try:
-        return _Planner(request, warehouse).plan(forced)
+        return Planner(request, warehouse).plan(forced)
     except IvmError as error:
         error.model = error.model or request.model
         raise
 
 
-class _Planner:
+class Planner:
     """Plans one refresh, from the cheapest question to the dearest."""
 
     def __init__(self, request: Request, warehouse: Warehouse) -> None:
+        """Parse the model and refuse what no rebuild would cure."""
         self.request = request
         self.warehouse = _Remembering(warehouse)
         parsed = parse(request.sql)
@@ -156,7 +157,7 @@ class _Planner:
         if bookmark.unversioned:
             return _not_delta(bookmark.unversioned[0])
         changes: dict[str, SourceChange] = {}
-        for reference in self._distinct_references():
+        for reference in self.distinct_references():
             if reference.key not in bookmark.sources:
                 return Reason("SOURCE_NEW", f"{reference.key} was not read before")
             found = sources.change_since(
@@ -167,7 +168,8 @@ class _Planner:
             changes[reference.key] = found
         return changes
 
-    def _distinct_references(self) -> list[TableReference]:
+    def distinct_references(self) -> list[TableReference]:
+        """The tables that the model reads, each once."""
         return list({reference.key: reference for reference in self.references}.values())
 
     # -- strategies ------------------------------------------------------------------------
@@ -181,17 +183,18 @@ class _Planner:
                 )
         if not bookmark.maintained:
             return self._full(self._why_not_maintained(), bookmark)
-        maintained = self._maintained(bookmark.types)
+        maintained = self.maintained(bookmark.types)
         if isinstance(maintained, Reason):
             return self._full(maintained, bookmark)
         if maintained.fingerprint != bookmark.fingerprint:
             return self._full(
                 Reason("SCHEMA_CHANGED", "a column that the query reads changed its type"), bookmark
             )
-        if not moved:
-            return Refresh(Strategy.NOOP, "UNCHANGED", "no source changed a row")
+        read = {key: change for key, change in moved.items() if key in maintained.query.sources}
+        if not read:
+            return Refresh(Strategy.NOOP, "UNCHANGED", "no row changed that the query reads")
         delta_changes = Changes(
-            {key: change.change is Change.INSERTS for key, change in moved.items()}
+            {key: change.change is Change.INSERTS for key, change in read.items()}
         )
         terms = delta(maintained.layout.input, delta_changes)
         number = bookmark.refresh + 1
@@ -203,7 +206,7 @@ class _Planner:
         )
         ranges = tuple(
             f"{key.split('.')[-1]}@{bookmark.sources[key].version}→{change.post.version}"
-            for key, change in moved.items()
+            for key, change in read.items()
         )
         return Refresh(
             Strategy.INCREMENTAL,
@@ -218,9 +221,9 @@ class _Planner:
         """A rebuild; under the policy ``strict`` an error instead of a fallback."""
         number = (bookmark.refresh if bookmark else 0) + 1
         feeds = self._check_change_feeds()
-        current = sources.current_versions(self.warehouse, self._distinct_references())
-        opaque = [r.key for r in self._distinct_references() if r.key not in current]
-        maintained = None if opaque else self._maintained(None)
+        current = sources.current_versions(self.warehouse, self.distinct_references())
+        opaque = [r.key for r in self.distinct_references() if r.key not in current]
+        maintained = None if opaque else self.maintained(None)
         if opaque:
             reason = _worse(reason, _not_delta(opaque[0]))
         elif isinstance(maintained, Reason):
@@ -297,7 +300,7 @@ class _Planner:
 
     def _check_change_feeds(self) -> Reason | None:
         """Switch missing change feeds on where that is allowed, else say what to do."""
-        for reference in self._distinct_references():
+        for reference in self.distinct_references():
             if sources.has_change_feed(self.warehouse, reference.parts):
                 continue
             if self.request.options.enable_change_feed:
@@ -313,20 +316,29 @@ class _Planner:
         return None
 
     def _why_not_maintained(self) -> Reason:
-        found = self._maintained(None)
+        found = self.maintained(None)
         if isinstance(found, Reason):
             return found
         return Reason("NOW_MAINTAINED", "the planner has rules for the query now", False)
 
-    def _maintained(self, types: Types | None) -> Maintained | Reason:
-        """Bind the query and decide its layout, or say why it cannot be maintained."""
-        schemas = sources.schemas(self.warehouse, self._distinct_references())
+    def maintained(self, types: Types | None) -> Maintained | Reason:
+        """Bind the query and decide its layout, or say why it cannot be maintained.
+
+        Args:
+            types: The types of summed arguments as they are stored; None asks the warehouse.
+        """
+        schemas = sources.schemas(self.warehouse, self.distinct_references())
         try:
             query = bind(self.request.sql, schemas)
             building = types is None
             if types is None:
                 types = self._types(query)
             decided = layout(query, types)
+            if building:
+                described = self.warehouse.describe(self.request.sql)
+                decided = replace(decided, columns=tuple(name for name, _ in described))
+                if decided.is_bag:
+                    _refuse_incomparable(described)
             every = Changes({key: False for key in query.sources})
             delta(decided.input, every)
         except NotYetImplemented as error:
@@ -336,9 +348,6 @@ class _Planner:
                 f"{error.message.rstrip('.')} is not maintained yet{place}"
                 + (f"; {error.hint}" if error.hint else ""),
             )
-        if building:
-            names = tuple(name for name, _ in self.warehouse.describe(self.request.sql))
-            decided = replace(decided, columns=names)
         used = {
             node: {c: schemas[node].columns.get(schemas[node].spelling(c)) for c in columns}
             for node, columns in _used_columns(query).items()
@@ -350,7 +359,7 @@ class _Planner:
 
     def _types(self, query: Query) -> Types:
         found: dict[str, dict[str, str]] = {}
-        current = sources.current_versions(self.warehouse, self._distinct_references())
+        current = sources.current_versions(self.warehouse, self.distinct_references())
         for relation, (aggregate, arguments) in aggregates_to_type(query.plan).items():
             renderer = Renderer(emit.source_relations(current))
             described = self.warehouse.describe(emit.probe_query(aggregate, arguments, renderer))
@@ -430,6 +439,17 @@ def _used_columns(query: Query) -> dict[str, list[str]]:
         if source is not None:
             used.setdefault(source, set()).update(getattr(node, "columns", ()))
     return {source: sorted(columns) for source, columns in used.items()}
+
+
+def _refuse_incomparable(columns: Sequence[tuple[str, str]]) -> None:
+    """Rows of a bag are found again by comparing them, which Spark cannot do for some types."""
+    for name, kind in columns:
+        found = next((t for t in ("map<", "variant") if t in kind.lower()), None)
+        if found is not None:
+            raise NotYetImplemented(
+                f"Column {name} of type {kind}, which Spark cannot compare,",
+                hint="Show its entries as columns or as an array of structs.",
+            )
 
 
 def _refuse_duplicates(columns: list[str]) -> None:

@@ -32,6 +32,11 @@ from python_ivm.sql.schema import Schemas
 VIEW = "ivm_view"
 """The relation name of a plan's result."""
 
+_RESERVED = frozenset(
+    {"changed", "change", "delta", "net_delta", "lost", "recomputed", "source", "state", "stored"}
+)
+"""Relations of the MERGE, which stand beside the model's own in one SELECT."""
+
 _SUBQUERIES = (exp.Subquery, exp.Exists, exp.Select, exp.SetOperation)
 _GENERATORS = tuple(
     getattr(exp, name)
@@ -118,7 +123,7 @@ class _Binder:
     """Binds one model; holds the relation names that are taken."""
 
     schemas: Schemas
-    taken: set[str] = field(default_factory=set)
+    taken: set[str] = field(default_factory=lambda: set(_RESERVED))
 
     def name(self, wanted: str) -> str:
         """A relation name that nothing else in the plan has."""

@@ -117,8 +117,11 @@ class Renderer:
             node = node.parts[0]
         if isinstance(node, Scan):
             return self._scan(node)
-        block = self._block(node)
-        if not block.closed or block.relation is None:
+        return self._named(self._block(node), node)
+
+    def _named(self, block: _Block, node: Node) -> exp.Expression:
+        """A finished SELECT as a CTE, in FROM."""
+        if block.relation is None:
             raise Internal(f"{type(node).__name__} cannot stand in FROM")
         name = self.cte(block.relation, block.select)
         return aliased(exp.Table(this=_quoted(name)), block.relation)
@@ -138,7 +141,7 @@ class Renderer:
         block = self._block(node)
         if not block.closed and not block.ordered and isinstance(block.select, exp.Select):
             return block.select
-        return exp.Select().from_(self.relation(node))
+        return exp.Select().from_(self._named(block, node))
 
     def _block(self, node: Node) -> _Block:
         match node:
@@ -218,7 +221,7 @@ class Renderer:
     def _project(self, node: Project) -> exp.Select:
         block = self._block(node.input)
         if block.closed or not isinstance(block.select, exp.Select):
-            select = exp.Select().from_(self.relation(node.input))
+            select = exp.Select().from_(self._named(block, node.input))
         else:
             select = block.select
         select = select.select(*(_item(i) for i in node.items), copy=False)

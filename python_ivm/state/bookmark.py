@@ -39,12 +39,8 @@ class Bookmark:
     unversioned: Sequence[str] = ()
 
     def text(self) -> str:
-        """The bookmark as one line of JSON.
-
-        ``${`` is written as an escape, for Spark substitutes variables in settings when it reads
-        them.
-        """
-        text = json.dumps(
+        """The bookmark as one line of JSON."""
+        return encoded(
             {
                 "ivm": FORMAT,
                 "model": self.model,
@@ -56,9 +52,7 @@ class Bookmark:
                 "maintained": self.maintained,
                 "unversioned": list(self.unversioned),
             },
-            separators=(",", ":"),
         )
-        return text.replace("${", "\\u0024{")
 
     @staticmethod
     def of(text: str | None) -> Bookmark | None:
@@ -106,6 +100,15 @@ def newest(commits: Sequence[Commit]) -> Found:
         if commit.change is not Change.NONE:
             intact = False
     return Found(None, False)
+
+
+def encoded(value: object) -> str:
+    """A value as one line of JSON that passes through Spark unchanged.
+
+    ``${`` is written as an escape, for Spark substitutes variables in statements and, when it
+    reads them, in settings too.
+    """
+    return json.dumps(value, separators=(",", ":")).replace("${", "\\u0024{")
 
 
 def digest(*parts: object) -> str:

@@ -45,3 +45,69 @@ def test_a_self_join_whose_old_image_equals_another_rows_new_image(lake: DbtProj
 
     third = lake.run()
     assert third.message("m") == "noop: no source changed"
+
+
+MANY = {
+    "bag": "select x.v, y.w from {s}.x join {s}.y using (i)",
+    "grouped": "select y.w, count(*) as n, sum(x.v) as total, avg(x.v) as mean, min(x.v) as lo "
+    "from {s}.x, {s}.y where x.i = y.i group by y.w having count(*) > 0",
+    "top": "select v, count(*) as n from {s}.x group by v order by n desc, v limit 2",
+    "one_row": "select count(*) as n, max(v) as hi, sum(v) as total from {s}.x",
+    "nested": "select n, count(*) as groups from (select i, count(*) as n from {s}.x group by i) "
+    "group by n",
+    "united": "select i from {s}.x union all select i from {s}.y",
+    "distinct_rows": "select distinct v from {s}.x",
+    "fallback": "select x.v, y.w from {s}.x left join {s}.y on x.i = y.i",
+}
+
+
+def test_every_kind_of_view_stays_equal_to_its_query(lake: DbtProject) -> None:
+    lake.models(**{name: IVM + sql.format(s=lake.schema) for name, sql in MANY.items()})
+    lake.write(
+        {
+            "models/schema.yml": "models:\n"
+            + "".join(f"  - name: {name}\n    data_tests: [ivm_consistent]\n" for name in MANY)
+        }
+    )
+    result = lake.dbt("build")
+    assert result.success, result.log
+    for change in (
+        "insert into x values (5, 7), (null, 1), (3, 3)",
+        "delete from y where i = 3",
+        "update x set v = null where v = 3",
+        "truncate table x",
+        "insert into x values (5, 2)",
+    ):
+        lake.sql(change)
+        result = lake.dbt("build")
+        assert result.success, change + result.log
+        strategies = {n: result.response(n)["strategy"] for n in MANY}
+        assert strategies.pop("fallback") == "full"
+        assert set(strategies.values()) <= {"incremental", "noop"}, change
+
+
+def test_a_view_that_differs_is_found_and_its_rows_are_named(lake: DbtProject) -> None:
+    lake.models(m=IVM + f"select i, v from {lake.schema}.x")
+    lake.write({"models/schema.yml": "models: [{name: m, data_tests: [ivm_consistent]}]"})
+    assert lake.dbt("build").success
+    lake.sql("update m__ivm_state set __ivm_count__ = 2 where v = 3")
+    result = lake.dbt("test")
+    assert not result.success
+    assert "(i=3, v=3) expected 1 times, found 2" in result.log
+    again = lake.run()
+    assert again.response("m")["reason"] == "STATE_MODIFIED"
+    assert lake.dbt("test").success
+
+
+def test_explain_shows_plan_state_and_sql(
+    lake: DbtProject, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lake.models(
+        m=IVM
+        + f"select w, min(v) as lo from {lake.schema}.x join {lake.schema}.y using (i) group by w"
+    )
+    result = lake.dbt("run-operation", "ivm_explain", "--args", "{model: m}")
+    assert result.success, result.log
+    shown = capsys.readouterr().out
+    assert "Aggregate lo = MIN(x.v) by w" in shown
+    assert "Δx ⋈ y" in shown and "MERGE INTO" in shown

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from dbt.adapters.base import BaseRelation
@@ -14,6 +15,8 @@ from dbt_common.exceptions import CompilationError, DbtRuntimeError
 from dbt.adapters.sparkivm.refresher import Outcome, Refresher
 from dbt.adapters.sparkivm.warehouse import Row, SparkWarehouse
 from python_ivm.errors import InvalidModel, IvmError
+from python_ivm.refresh.consistency import consistency_query
+from python_ivm.refresh.explain import explain
 from python_ivm.refresh.request import Options, Request
 
 logger = AdapterLogger("SparkIvm")
@@ -85,6 +88,19 @@ class IvmMixin(metaclass=AdapterMeta):
             logger.warning(outcome.refresh.warning)
         return outcome
 
+    @available.parse(lambda *a, **k: "")
+    def ivm_explain(self, request: Request) -> str:
+        """How a model is maintained, as text."""
+        with _as_dbt_errors(request.model):
+            return explain(request, SparkWarehouse(self._ivm_query))
+
+    @available.parse(lambda *a, **k: "")
+    def ivm_consistency_query(self, view: BaseRelation) -> str:
+        """The SQL of the rows in which a maintained view differs from its query."""
+        with _as_dbt_errors(view.identifier):
+            parts = (view.schema, view.identifier)
+            return consistency_query(parts, SparkWarehouse(self._ivm_query))
+
     def _ivm_settings(self) -> dict[str, str]:
         """The session settings by which a query's result can differ."""
         found = {}
@@ -101,22 +117,13 @@ class IvmMixin(metaclass=AdapterMeta):
             rows = cursor.fetchall() if names else []
         return [dict(zip(names, row, strict=True)) for row in rows or []]
 
-    def ivm_warehouse(self) -> SparkWarehouse:
-        """The planner's view of the catalog, on this thread's connection."""
-        return SparkWarehouse(self._ivm_query)
 
-
-class _as_dbt_errors:  # noqa: N801 - reads as a statement
-    """Turns the planner's errors into dbt's, to which dbt adds the model's file."""
-
-    def __init__(self, model: str) -> None:
-        self.model = model
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, IvmError):
-            error.model = error.model or self.model
-            dbt_error = CompilationError if isinstance(error, InvalidModel) else DbtRuntimeError
-            raise dbt_error(str(error)) from error
+@contextmanager
+def _as_dbt_errors(model: str) -> Generator[None, None, None]:
+    """Turn the planner's errors into dbt's, to which dbt adds the model's file."""
+    try:
+        yield
+    except IvmError as error:
+        error.model = error.model or model
+        dbt_error = CompilationError if isinstance(error, InvalidModel) else DbtRuntimeError
+        raise dbt_error(str(error)) from error

@@ -68,6 +68,7 @@ class Refresher:
     """
 
     def __init__(self, query: Query, drop_table: Callable[[], None]) -> None:
+        """Take what runs statements."""
         self._query = query
         self._drop_table = drop_table
         self._warehouse = SparkWarehouse(query)

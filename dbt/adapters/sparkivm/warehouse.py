@@ -34,6 +34,7 @@ class SparkWarehouse:
     """
 
     def __init__(self, query: Query) -> None:
+        """Take what runs statements."""
         self._query = query
 
     def history(self, parts: tuple[str, ...], limit: int | None) -> Sequence[Commit] | None:

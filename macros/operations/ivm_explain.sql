@@ -1,0 +1,28 @@
+{#
+  Shows how a model is maintained: its plan, its state, and the SQL for a change of each source.
+
+      dbt run-operation ivm_explain --args '{model: revenue}'
+#}
+{% macro ivm_explain(model) %}
+  {%- set found = [] -%}
+  {%- for node in graph.nodes.values() if node.resource_type == 'model' -%}
+    {%- if model in (node.name, node.alias, node.unique_id) -%}
+      {%- do found.append(node) -%}
+    {%- endif -%}
+  {%- endfor -%}
+  {%- if not found -%}
+    {%- do exceptions.raise_compiler_error('There is no model named ' ~ model) -%}
+  {%- endif -%}
+  {%- set node = found[0] -%}
+  {%- if node.config.materialized != 'incremental_ivm' -%}
+    {%- do exceptions.raise_compiler_error(
+        "Model " ~ model ~ " is materialized as '" ~ node.config.materialized
+        ~ "', not as 'incremental_ivm'"
+    ) -%}
+  {%- endif -%}
+  {%- set relation = api.Relation.create(
+      database=node.database, schema=node.schema, identifier=node.alias, type='view'
+  ) -%}
+  {%- set text = adapter.ivm_explain(adapter.ivm_request(node, render(node.raw_code), relation)) -%}
+  {%- do print(text) -%}
+{% endmacro %}

@@ -1,0 +1,44 @@
+{#
+  A maintained view equals its query, as bags, both ways, at the source versions that it shows.
+
+      models:
+        - name: revenue
+          data_tests:
+            - ivm_consistent
+
+  Each row of the result is a row of the view or of the query, with how often either has it.
+#}
+{% test ivm_consistent(model) %}
+  {%- if execute -%}
+    {{ adapter.ivm_consistency_query(model) }}
+  {%- else -%}
+    select 1 as expected_rows where false
+  {%- endif -%}
+{% endtest %}
+
+
+{# dbt's own test, and for ivm_consistent also the first rows that differ. #}
+{% materialization test, adapter='sparkivm' %}
+  {%- set result = materialization_test_default() -%}
+  {%- set metadata = model.get('test_metadata') or {} -%}
+  {%- if metadata.get('name') == 'ivm_consistent' and load_result('main')['data'][0][0] | int > 0 -%}
+    {%- do sparkivm__log_differences(sql) -%}
+  {%- endif -%}
+  {{ return(result) }}
+{% endmaterialization %}
+
+
+{% macro sparkivm__log_differences(sql, most=5) %}
+  {%- set differing = run_query('select * from (\n' ~ sql ~ '\n) as differing limit ' ~ most) -%}
+  {%- do log(model.alias ~ ': rows whose number differs between query and view', info=true) -%}
+  {%- for row in differing.rows -%}
+    {%- set shown = [] -%}
+    {%- for name in differing.column_names if name not in ('expected_rows', 'actual_rows') -%}
+      {%- do shown.append(name ~ '=' ~ row[name]) -%}
+    {%- endfor -%}
+    {%- do log(
+        '  (' ~ shown | join(', ') ~ ') expected ' ~ row['expected_rows']
+        ~ ' times, found ' ~ row['actual_rows'], info=true
+    ) -%}
+  {%- endfor -%}
+{% endmacro %}

@@ -1,0 +1,142 @@
+"""The proof that a view equals its query: both as bags, at the versions that the view shows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+import sqlglot
+from sqlglot import exp
+
+from python_ivm.errors import InvalidModel
+from python_ivm.refresh.emit import QUERY, quoted_name, relation_name, text
+from python_ivm.refresh.request import Warehouse
+from python_ivm.refresh.sources import state_history
+from python_ivm.sql.modifiers import without_order
+from python_ivm.sql.parse import DIALECT, parse, pin_versions, table_references
+from python_ivm.state.counters import Kind
+from python_ivm.state.measures import SqlType
+
+EXPECTED = "expected"
+ACTUAL = "actual"
+TOLERANCE = 1e-9
+"""How far two floating numbers may differ, relative to the larger one (and absolute below 1)."""
+
+
+def consistency_query(view: tuple[str, ...], warehouse: Warehouse) -> str:
+    """A query of the rows in which a view differs from its own SQL.
+
+    The SQL is the user's text as of the state's build, pinned to the source versions of the
+    bookmark; it shares nothing with the planner's rendering. ORDER BY and LIMIT at the top are
+    left out on both sides: which rows a LIMIT keeps among equals is Spark's choice.
+
+    Args:
+        view: The public view's name.
+        warehouse: Answers questions about tables.
+
+    Returns:
+        A query of the view's columns, ``expected_rows`` and ``actual_rows``: how many times the
+        query and the view have the row. Floating columns are compared up to :data:`TOLERANCE`,
+        within groups of rows that agree in all others. No row means that they are equal.
+
+    Raises:
+        InvalidModel: If the view is not maintained, or was never built.
+    """
+    body = warehouse.view_text(view)
+    columns = warehouse.columns(view)
+    if body is None or columns is None:
+        raise InvalidModel(
+            f"{relation_name(view)} is no view", hint="Run the model before its tests."
+        )
+    state = _state_of(view, body)
+    bookmark = state_history(warehouse, state).bookmark
+    query = warehouse.properties(state).get(QUERY)
+    if bookmark is None or query is None:
+        raise InvalidModel(
+            f"{relation_name(view)} is not maintained",
+            hint="Set materialized='incremental_ivm' on the model and run it.",
+        )
+    sql = json.loads(query)
+    pinned = pin_versions(sql, {key: v.version for key, v in bookmark.sources.items()})
+    expected, limited = without_order(pinned)
+    actual, _ = without_order(body)
+    if limited and not bookmark.maintained:
+        expected, actual = pinned, body
+    return _comparison(expected, actual, columns)
+
+
+def _state_of(view: tuple[str, ...], body: str) -> tuple[str, ...]:
+    tables = table_references(parse(body))
+    if not tables:
+        raise InvalidModel(f"{relation_name(view)} reads no table")
+    return tables[0].parts
+
+
+def _comparison(expected: str, actual: str, columns: Mapping[str, str]) -> str:
+    """Both texts as CTEs under the view's column names, and the query of their difference."""
+    names = ", ".join(quoted_name((name,)) for name in columns)
+    ctes = ",\n".join(
+        f"{name} ({names}) AS (\n{sql.strip().rstrip(';')}\n)"
+        for name, sql in ((EXPECTED, expected), (ACTUAL, actual))
+    )
+    floating = [n for n, kind in columns.items() if SqlType.of(kind).kind is Kind.FLOATING]
+    exact = [name for name in columns if name not in floating]
+    return f"WITH {ctes}\n{text(_difference(exact, floating))}"
+
+
+def _difference(exact: list[str], floating: list[str]) -> exp.Expr:
+    """The groups of equal rows whose number, or whose floating values, differ."""
+    sides = {side: _grouped(side, exact, floating).subquery(side) for side in (EXPECTED, ACTUAL)}
+    same = [exp.NullSafeEQ(this=_of(EXPECTED, n), expression=_of(ACTUAL, n)) for n in exact]
+    select = exp.Select().from_(sides[EXPECTED])
+    select = select.join(
+        sides[ACTUAL], on=exp.and_(*same) if same else exp.true(), join_type="full"
+    )
+    shown = [
+        exp.alias_(exp.func("coalesce", _of(EXPECTED, n), _of(ACTUAL, n)), n, quoted=True)
+        for n in exact
+    ]
+    counts = []
+    for side in (EXPECTED, ACTUAL):
+        number = exp.func("coalesce", _of(side, "__rows"), exp.Literal.number(0))
+        counts.append(exp.alias_(number, f"{side}_rows"))
+        if floating:
+            shown.append(exp.alias_(_of(side, "__floats"), f"{side}_values"))
+    different: exp.Expr = exp.Not(
+        this=exp.NullSafeEQ(this=_of(EXPECTED, "__rows"), expression=_of(ACTUAL, "__rows"))
+    )
+    if floating:
+        different = exp.or_(different, _floats_differ(len(floating)))
+    return select.select(*shown, *counts).where(different)
+
+
+def _grouped(side: str, exact: list[str], floating: list[str]) -> exp.Select:
+    keys = [exp.column(name, quoted=True) for name in exact]
+    items: list[exp.Expr] = [*keys, exp.alias_(exp.Count(this=exp.Star()), "__rows")]
+    if floating:
+        values = exp.func("array", *(exp.cast(exp.column(n, quoted=True), "double")
+                                     for n in floating))  # fmt: skip
+        collected = exp.Anonymous(this="collect_list", expressions=[values])
+        items.append(
+            exp.alias_(exp.Anonymous(this="sort_array", expressions=[collected]), "__floats")
+        )
+    select = exp.Select().from_(exp.to_table(side)).select(*items)
+    if keys:
+        return select.group_by(*(key.copy() for key in keys))
+    return select.having(exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(0)))
+
+
+def _floats_differ(width: int) -> exp.Expr:
+    """Whether two sorted arrays of rows of floating numbers differ somewhere by too much."""
+    lists = f"{EXPECTED}.__floats, {ACTUAL}.__floats"
+    close = (
+        f"(x <=> y OR COALESCE(ABS(x - y) <= {TOLERANCE} * GREATEST(ABS(x), ABS(y), 1D), FALSE))"
+    )
+    inner = f"FORALL(ZIP_WITH(a, b, (x, y) -> {close}), ok -> ok)"
+    return sqlglot.parse_one(
+        f"NOT COALESCE(FORALL(ZIP_WITH({lists}, (a, b) -> {inner}), ok -> ok), FALSE)", read=DIALECT
+    )
+
+
+def _of(side: str, name: str) -> exp.Column:
+    return exp.column(name, table=side, quoted=True)
