@@ -356,7 +356,11 @@ def substitute(expression: exp.Expr, mapping: Mapping[ColumnRef, exp.Expr]) -> e
         if isinstance(node, exp.Column):
             found = mapping.get(ColumnRef(node.table, node.name))
             if found is not None:
-                simple = isinstance(found, (exp.Column, exp.Literal, exp.Func, exp.Cast))
+                if isinstance(found, exp.Column):
+                    renamed = found.copy()
+                    renamed.this.meta.update(node.this.meta)  # errors still say where
+                    return renamed
+                simple = isinstance(found, (exp.Literal, exp.Func, exp.Cast))
                 return found.copy() if simple else exp.paren(found.copy())
         return node
 

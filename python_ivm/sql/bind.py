@@ -25,6 +25,13 @@ from python_ivm.algebra.nodes import (
 from python_ivm.algebra.normalize import normalize
 from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.sql.determinism import check_deterministic
+from python_ivm.sql.grouping import (
+    AfterGrouping,
+    group_keys,
+    has_aggregate,
+    refuse_aggregates,
+)
+from python_ivm.sql.order import Order, is_constant, modifiers, order_key
 from python_ivm.sql.parse import parse, position
 from python_ivm.sql.qualify import qualify
 from python_ivm.sql.schema import Schemas
@@ -79,10 +86,9 @@ def bind(sql: str, schemas: Schemas) -> Query:
     parsed = parse(sql)
     check_deterministic(parsed)
     tree = qualify(parsed, schemas)
-    binder = _Binder(schemas)
-    plan = binder.query(tree, VIEW, {})
+    _check_output_names(tree, _spelling(parsed, tree.named_selects, schemas))
+    plan = _Binder(schemas).query(tree, VIEW, {})
     columns = _spelling(parsed, [c.name for c in plan.schema], schemas)
-    _check_output_names(parsed, columns)
     sources = tuple(dict.fromkeys(n.source for n in plan.walk() if isinstance(n, Scan)))
     if not sources:
         raise NotYetImplemented("The query reads no table", operator="SELECT without FROM")
@@ -172,14 +178,14 @@ class _Binder:
         node: Node = UnionAll(tuple(parts), relation, names)
         if tree.args.get("distinct"):
             node = self.distinct(node, wanted)
-        order = _modifiers(tree)
+        order = modifiers(tree)
         if order is None:
             return node
         scope = {
             name: ColumnRef(node.schema[i].relation, name).expression()
             for i, name in enumerate(names)
         }
-        keys = tuple(_order_key(key, scope, None) for key in order.keys)
+        keys = tuple(order_key(key, scope, None) for key in order.keys)
         return Sort(node, keys, order.limit, order.offset)
 
     def distinct(self, node: Node, wanted: str) -> Aggregate:
@@ -223,108 +229,6 @@ class _Cte:
     scope: Mapping[str, _Cte]
 
 
-@dataclass(frozen=True)
-class _Order:
-    keys: tuple[exp.Ordered, ...]
-    limit: exp.Expr | None
-    offset: exp.Expr | None
-
-
-def _modifiers(tree: exp.Expr) -> _Order | None:
-    """ORDER BY, LIMIT and OFFSET of a query."""
-    order, limit, offset = (tree.args.get(k) for k in ("order", "limit", "offset"))
-    if order is None and limit is None and offset is None:
-        return None
-    if limit is not None and not isinstance(limit, exp.Limit):
-        raise NotYetImplemented("FETCH", operator="FETCH", **position(limit))
-    keys = tuple(order.expressions) if order else ()
-    return _Order(
-        keys,
-        limit.expression if limit else None,
-        offset.expression if offset else None,
-    )
-
-
-def _order_key(
-    key: exp.Ordered,
-    outputs: Mapping[str, exp.Expr],
-    rewrite: _AfterGrouping | None,
-) -> exp.Ordered:
-    """A sort key over the columns below the projection: an output name means its expression."""
-    copied = key.copy()
-    inner = copied.this
-    if isinstance(inner, exp.Literal) and not inner.is_string:
-        names = list(outputs)
-        inner = outputs[names[int(inner.name) - 1]].copy()
-    else:
-        for column in (
-            [inner] if isinstance(inner, exp.Column) else list(inner.find_all(exp.Column))
-        ):
-            if not column.table and column.name in outputs:
-                found = outputs[column.name].copy()
-                if column is inner:
-                    inner = found
-                else:
-                    column.replace(found)
-        if rewrite is not None:
-            inner = rewrite.apply(inner)
-    copied.set("this", inner)
-    return copied
-
-
-@dataclass
-class _AfterGrouping:
-    """Rewrites an expression of a grouped query over the aggregate's output."""
-
-    relation: str
-    keys: list[Named]
-    measures: list[Named] = field(default_factory=list)
-
-    def apply(self, expression: exp.Expr, wanted: str | None = None) -> exp.Expr:
-        """Replace keys and aggregate calls by columns; collect the calls as measures."""
-
-        def replacement(node: exp.Expr) -> exp.Expr:
-            for key in self.keys:
-                if node == key.expression:
-                    return ColumnRef(self.relation, key.name).expression()
-            if is_aggregate_call(node):
-                name = self.measure(node, wanted if node is top else None)
-                return ColumnRef(self.relation, name).expression()
-            return node
-
-        top = expression.copy()
-        result = top.transform(replacement, copy=False)
-        for column in result.find_all(exp.Column):
-            if column.table != self.relation:
-                raise InvalidModel(
-                    f"Column {column.name} is neither grouped nor inside an aggregate",
-                    hint="Add it to GROUP BY, or wrap it in any_value(), min() or max().",
-                    **position(column),
-                )
-        return result
-
-    def measure(self, call: exp.Expr, wanted: str | None) -> str:
-        """The measure that holds an aggregate call; equal calls share one."""
-        for measure in self.measures:
-            if measure.expression == call:
-                return measure.name
-        names = {item.name for item in (*self.keys, *self.measures)}
-        function = call.this.key if isinstance(call, exp.Filter) else call.key
-        candidates = itertools.chain(
-            [wanted] if wanted else [], (f"{function}_{n}" for n in itertools.count(1))
-        )
-        name = next(c for c in candidates if c not in names)
-        self.measures.append(Named(name, call.copy()))
-        return name
-
-
-def is_aggregate_call(node: exp.Expr) -> bool:
-    """Whether a node is a whole aggregate call, with its FILTER where it has one."""
-    if isinstance(node, exp.Filter):
-        return isinstance(node.this, (exp.AggFunc, exp.Anonymous, exp.AnonymousAggFunc))
-    return isinstance(node, exp.AggFunc) and not isinstance(node.parent, exp.Filter)
-
-
 class _SelectBinder:
     """Binds one SELECT, clause by clause in the order of evaluation."""
 
@@ -343,33 +247,34 @@ class _SelectBinder:
         node = self._from()
         where = self.tree.args.get("where")
         if where is not None:
-            node = Filter(node, self._expression(where.this))
+            node = Filter(node, refuse_aggregates(self._expression(where.this), "WHERE"))
         selects = [(s.alias_or_name, self._expression(s.unalias())) for s in self.tree.selects]
         having = self.tree.args.get("having")
         condition = self._expression(having.this) if having is not None else None
         grouping = self._grouping(selects, condition)
-        order = _modifiers(self.tree)
+        order = modifiers(self.tree)
         keys = tuple(self._ordered(k) for k in order.keys) if order else ()
         if grouping is not None:
             before = dict(selects)
             rewritten = [(name, grouping.apply(e, wanted=name)) for name, e in selects]
             condition = grouping.apply(condition) if condition is not None else None
-            keys = tuple(_order_key(k, before, grouping) for k in keys)
+            keys = tuple(order_key(k, before, grouping) for k in keys)
             selects = rewritten
             node = Aggregate(
                 node, grouping.relation, tuple(grouping.keys), tuple(grouping.measures)
             )
         else:
-            keys = tuple(_order_key(k, dict(selects), None) for k in keys)
+            keys = tuple(order_key(k, dict(selects), None) for k in keys)
         if condition is not None:
             node = Filter(node, condition)
+        keys = tuple(k for k in keys if not is_constant(k.this))
         return self._finish(node, selects, order, keys)
 
     def _finish(
         self,
         node: Node,
         selects: list[tuple[str, exp.Expr]],
-        order: _Order | None,
+        order: Order | None,
         keys: tuple[exp.Ordered, ...],
     ) -> Node:
         """Projection, DISTINCT, ORDER BY and LIMIT above everything else."""
@@ -426,7 +331,8 @@ class _SelectBinder:
                 )
             parts.append(self._relation(join.this))
             if join.args.get("on") is not None:
-                conditions.append(self._expression(join.args["on"]))
+                on = self._expression(join.args["on"])
+                conditions.append(refuse_aggregates(on, "a join condition"))
         return parts[0] if len(parts) == 1 else Join(tuple(parts), tuple(conditions))
 
     def _relation(self, source: exp.Expr) -> Node:
@@ -461,35 +367,15 @@ class _SelectBinder:
 
     def _grouping(
         self, selects: list[tuple[str, exp.Expr]], having: exp.Expr | None
-    ) -> _AfterGrouping | None:
+    ) -> AfterGrouping | None:
         group = self.tree.args.get("group")
-        aggregated = having is not None or any(_has_aggregate(e) for _, e in selects)
+        aggregated = having is not None or any(has_aggregate(e) for _, e in selects)
         if group is None and not aggregated:
             return None
-        expressions: list[exp.Expr] = []
-        if group is not None:
-            for construct in ("grouping_sets", "cube", "rollup", "totals"):
-                if group.args.get(construct):
-                    raise NotYetImplemented(
-                        construct.replace("_", " ").upper(),
-                        operator=construct.replace("_", " ").upper(),
-                    )
-            if group.args.get("all"):
-                expressions = [e for _, e in selects if not _has_aggregate(e)]
-            else:
-                expressions = [self._expression(e) for e in group.expressions]
         keys: list[Named] = []
-        for number, expression in enumerate(expressions, 1):
-            if any(expression == key.expression for key in keys):
-                continue
-            shown = next((n for n, e in selects if e == expression), None)
-            if shown is None or shown in {k.name for k in keys}:
-                shown = expression.name if isinstance(expression, exp.Column) else f"key_{number}"
-            taken = {k.name for k in keys}
-            keys.append(Named(shown if shown not in taken else f"key_{number}", expression))
-        if group is not None and not keys:
-            raise NotYetImplemented("GROUP BY ()", operator="GROUP BY ()")
-        return _AfterGrouping(self.binder.name(f"{self.wanted}_groups"), keys)
+        if group is not None:
+            keys = group_keys(group, selects, self._expression)
+        return AfterGrouping(self.binder.name(f"{self.wanted}_groups"), keys)
 
     def _refuse_unknown_clauses(self) -> None:
         known = {
@@ -500,7 +386,3 @@ class _SelectBinder:
             if value and clause not in known:
                 shown = clause.rstrip("_").upper()
                 raise NotYetImplemented(shown, operator=shown, **position(self.tree))
-
-
-def _has_aggregate(expression: exp.Expr) -> bool:
-    return any(is_aggregate_call(node) for node in expression.walk())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlglot import exp
 
 from python_ivm.errors import Unsupported
@@ -9,7 +11,7 @@ from python_ivm.sql.parse import position
 
 NONDETERMINISTIC_TYPES: tuple[type[exp.Expr], ...] = tuple(
     getattr(exp, name)
-    for name in ("Rand", "Randn", "Uuid", "Randstr", "Uniform")
+    for name in ("Rand", "Randn", "Uuid", "Randstr", "Uniform", "Shuffle")
     if hasattr(exp, name)
 )
 CLOCK_TYPES: tuple[type[exp.Expr], ...] = tuple(
@@ -46,7 +48,14 @@ SESSION_NAMES = frozenset(
 )  # fmt: skip
 SESSION_TYPES: tuple[type[exp.Expr], ...] = tuple(
     getattr(exp, name)
-    for name in ("CurrentUser", "SessionUser", "CurrentSchema", "CurrentCatalog", "CurrentDatabase")
+    for name in (
+        "CurrentUser",
+        "SessionUser",
+        "CurrentSchema",
+        "CurrentCatalog",
+        "CurrentDatabase",
+        "CurrentTimezone",
+    )
     if hasattr(exp, name)
 )
 
@@ -59,32 +68,49 @@ def check_deterministic(query: exp.Query) -> None:
     """
     for node in query.walk():
         name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
-        shown = f"{name or node.key}()".lower()
+        shown = f"{name or _sql_name(node)}()"
         if isinstance(node, NONDETERMINISTIC_TYPES) or name in NONDETERMINISTIC_NAMES:
             raise Unsupported(
                 f"{shown} gives another value at every call, so that no view could equal its query",
                 operator=shown,
                 hint="Compute the value where the source table is written, "
                 "or use materialized='table'.",
-                **position(node),
+                **_place(node),
             )
         if isinstance(node, CLOCK_TYPES) or name in CLOCK_NAMES:
             raise Unsupported(
                 f"{shown} changes without any change of the sources",
                 operator=shown,
                 hint="Use a date from a source or dbt's var(), or materialized='table'.",
-                **position(node),
+                **_place(node),
             )
         if isinstance(node, SESSION_TYPES) or name in SESSION_NAMES:
             raise Unsupported(
                 f"{shown} depends on the session that runs the refresh",
                 operator=shown,
                 hint="Pass the value in by dbt's var() or target, or use materialized='table'.",
-                **position(node),
+                **_place(node),
             )
         if isinstance(node, exp.TableSample):
             raise Unsupported(
                 "TABLESAMPLE takes other rows at every read",
                 operator="TABLESAMPLE",
                 hint="Sample by a hash of a key in WHERE, or use materialized='table'.",
+                **_place(node),
             )
+
+
+def _sql_name(node: exp.Expr) -> str:
+    """A function's name as Spark spells it."""
+    return str(node.sql_name() if isinstance(node, exp.Func) else node.key).lower()
+
+
+def _place(node: exp.Expr) -> dict[str, Any]:
+    """A position; that of what stands around a node where sqlglot notes none for itself."""
+    around: exp.Expr | None = node
+    while around is not None:
+        found = position(around)
+        if found:
+            return found
+        around = around.parent
+    return {}

@@ -119,7 +119,7 @@ class Renderer:
             return self._scan(node)
         return self._named(self._block(node), node)
 
-    def _named(self, block: _Block, node: Node) -> exp.Expression:
+    def _named(self, block: _Block, node: Node) -> exp.Expr:
         """A finished SELECT as a CTE, in FROM."""
         if block.relation is None:
             raise Internal(f"{type(node).__name__} cannot stand in FROM")
@@ -235,7 +235,7 @@ class Renderer:
         if not node.measures:
             return select.distinct(copy=False)
         if node.keys:
-            select = select.group_by(*(k.expression.copy() for k in node.keys), copy=False)
+            select = select.group_by(*(_group_key(k.expression) for k in node.keys), copy=False)
         return select
 
     def _union(self, node: UnionAll) -> exp.Query:
@@ -302,6 +302,13 @@ def _item(item: Named) -> exp.Expr:
     if isinstance(expression, exp.Column) and expression.name == item.name:
         return expression
     return exp.alias_(expression, _quoted(item.name))
+
+
+def _group_key(expression: exp.Expr) -> exp.Expr:
+    """A grouping expression; a bare number would mean an output column's position."""
+    inner = expression.this if isinstance(expression, (exp.Neg, exp.Paren)) else expression
+    number = isinstance(inner, exp.Literal) and not inner.is_string
+    return exp.func("coalesce", expression.copy()) if number else expression.copy()
 
 
 def count_column(relation: str) -> exp.Column:

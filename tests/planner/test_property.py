@@ -14,8 +14,17 @@ from hypothesis import strategies as st
 from python_ivm.refresh.statements import Strategy
 from tests.planner.compare import assert_same
 from tests.planner.lake import Lake, Row
-from tests.planner.queries import DATE, DECIMAL, DOUBLE, INT, SPARK_TYPES, TEXT
-from tests.planner.queries import Column, Relation, Writer
+from tests.planner.queries import (
+    DATE,
+    DECIMAL,
+    DOUBLE,
+    INT,
+    SPARK_TYPES,
+    TEXT,
+    Column,
+    Relation,
+    Writer,
+)
 
 VALUES = {
     INT: (None, 0, 1, 2, 3),
