@@ -1,0 +1,260 @@
+"""Fills the examples of these pages with the SQL that the planner really emits (`make docs`).
+
+A page marks a place by ``<!-- example: name -->`` and ``<!-- end -->``; what stands between them is
+written by this script. Neither Spark nor a database is needed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import sqlglot
+from sqlglot import exp
+
+from python_ivm.algebra.printer import tree
+from python_ivm.refresh.request import Request
+from python_ivm.refresh.statements import Kind, Refresh, Strategy
+from python_ivm.refresh.strategy import Planner, plan_refresh
+from python_ivm.sources.history import Commit
+
+DOCS = Path(__file__).parent
+BEGIN, END = "<!-- example: ", "<!-- end -->"
+
+TABLES: Mapping[str, Mapping[str, str]] = {
+    "orders": {
+        "id": "bigint", "customer_id": "bigint", "day": "date", "status": "string",
+        "total": "decimal(12,2)", "weight": "double",
+    },
+    "customers": {"id": "bigint", "name": "string", "nation": "string"},
+    "returns": {"order_id": "bigint", "customer_id": "bigint", "total": "decimal(12,2)"},
+}  # fmt: skip
+TYPES = {name: kind for columns in TABLES.values() for name, kind in columns.items()}
+
+
+class Catalog:
+    """A warehouse of the tables above; a refresh's bookmark becomes the state's only commit."""
+
+    def __init__(self) -> None:
+        """Every source stands at version 5."""
+        self.commits = {name: [Commit(5, f"{name}-5", "WRITE", "Append")] for name in TABLES}
+
+    def history(self, parts: tuple[str, ...], limit: int | None) -> Sequence[Commit] | None:
+        """The commits, newest first."""
+        commits = self.commits.get(parts[-1])
+        return None if commits is None else commits[:limit]
+
+    def columns(self, parts: tuple[str, ...]) -> Mapping[str, str] | None:
+        """A source's columns."""
+        return TABLES.get(parts[-1])
+
+    def properties(self, parts: tuple[str, ...]) -> Mapping[str, str]:
+        """Every source has a change feed."""
+        return {"delta.enableChangeDataFeed": "true"}
+
+    def view_text(self, parts: tuple[str, ...]) -> str | None:
+        """No view is replaced here."""
+        return None
+
+    def describe(self, sql: str) -> Sequence[tuple[str, str]]:
+        """Names and types of a query's columns, as far as the examples need them."""
+        query = sqlglot.parse_one(sql, read="spark")
+        assert isinstance(query, exp.Query)
+        return [
+            (item.alias_or_name, TYPES.get(item.unalias().name, "bigint")) for item in query.selects
+        ]
+
+    def enable_change_feed(self, parts: tuple[str, ...]) -> None:
+        """Nothing to do."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """A model and a change of its sources.
+
+    Attributes:
+        sql: The model.
+        changed: The operation that made version 6 of each changed source.
+        show: What the page shows of it: model, plan, state, merge or view.
+    """
+
+    sql: str
+    changed: Mapping[str, str]
+    show: tuple[str, ...] = ("model", "merge")
+
+    def request(self) -> Request:
+        """The model as the adapter would ask for it."""
+        return Request("revenue", self.sql, ("shop", "revenue"), ("shop", "revenue__ivm_state"))
+
+    def refreshes(self) -> tuple[str, Refresh, Refresh]:
+        """The logical plan, the first build and the refresh after the change."""
+        catalog = Catalog()
+        first = plan_refresh(self.request(), catalog)
+        build = next(s for s in first.statements if s.kind is Kind.BUILD)
+        catalog.commits["revenue__ivm_state"] = [
+            Commit(0, "state-0", "CREATE TABLE AS SELECT", user_metadata=build.bookmark)
+        ]
+        for table, operation in self.changed.items():
+            mode = "Append" if operation == "WRITE" else ""
+            catalog.commits[table].insert(0, Commit(6, f"{table}-6", operation, mode))
+        second = plan_refresh(self.request(), catalog)
+        if second.strategy is not Strategy.INCREMENTAL:
+            raise ValueError(f"{self.sql}: {second.reason}: {second.explanation}")
+        planner = Planner(self.request(), catalog)
+        maintained = planner.maintained(None)
+        assert not hasattr(maintained, "code")
+        return tree(maintained.query.plan), first, second  # type: ignore[union-attr]
+
+    def text(self) -> str:
+        """The Markdown between the marks."""
+        plan, first, second = self.refreshes()
+        shown = {
+            "model": _sql(self.sql),
+            "plan": f"```text\n{plan}\n```",
+            "state": _sql(_of(first, Kind.BUILD)),
+            "view": _sql(_of(first, Kind.CREATE_VIEW)),
+            "merge": _sql(_of(second, Kind.MERGE)),
+        }
+        return "\n\n".join(shown[part] for part in self.show)
+
+
+def _of(refresh: Refresh, kind: Kind) -> str:
+    return next(s.sql for s in refresh.statements if s.kind is kind)
+
+
+def _sql(text: str) -> str:
+    return f"```sql\n{text}\n```"
+
+
+REVENUE = """select c.nation, count(*) as orders, sum(o.total) as revenue
+from shop.orders o join shop.customers c on o.customer_id = c.id
+group by c.nation"""
+UPDATE, APPEND = "UPDATE", "WRITE"
+
+EXAMPLES: dict[str, Example] = {
+    "plan": Example(REVENUE, {"orders": UPDATE}, ("plan",)),
+    "state": Example(REVENUE, {"orders": UPDATE}, ("state",)),
+    "view": Example(REVENUE, {"orders": UPDATE}, ("view",)),
+    "merge of one source": Example(REVENUE, {"orders": UPDATE}, ("merge",)),
+    "merge of an append": Example(REVENUE, {"orders": APPEND}, ("merge",)),
+    "scan": Example("select status, total from shop.orders", {"orders": UPDATE}),
+    "filter": Example("select id, total from shop.orders where status = 'open'", {"orders": APPEND}),
+    "project": Example("select upper(status) as s, total * 2 as t from shop.orders",
+                       {"orders": APPEND}),
+    "join": Example("select o.id, c.name from shop.orders o "
+                    "join shop.customers c on o.customer_id = c.id",
+                    {"orders": UPDATE, "customers": UPDATE}),
+    "union_all": Example("select customer_id, total from shop.orders "
+                         "union all select customer_id, -total from shop.returns",
+                         {"orders": APPEND, "returns": APPEND}),
+    "aggregate at the top": Example(
+        "select status, max(total) as dearest from shop.orders group by status",
+        {"orders": UPDATE}),
+    "aggregate below": Example(
+        "select n, count(*) as customers from (select customer_id, count(*) as n "
+        "from shop.orders group by customer_id) per_customer group by n", {"orders": UPDATE}),
+    "sort": Example("select nation, count(*) as n from shop.customers group by nation "
+                    "order by n desc, nation limit 3", {"customers": UPDATE}, ("model", "view")),
+    "bag view": Example("select status, total from shop.orders", {"orders": UPDATE}, ("model", "view")),
+    "float": Example("select status, sum(weight) as weight from shop.orders group by status",
+                     {"orders": UPDATE}),
+    "average": Example("select status, avg(total) as mean from shop.orders group by status",
+                       {"orders": UPDATE}, ("model", "view")),
+}  # fmt: skip
+
+
+def growth() -> str:
+    """How the MERGE grows with the number of nested aggregates."""
+    lines = [
+        "| aggregates, one above the other | length of the MERGE (characters) | CTEs "
+        "| tables read, with every CTE inlined | SELECTs, with every CTE inlined |",
+        "|---|---|---|---|---|",
+    ]
+    for depth in range(1, 9):
+        query = "select customer_id as k, count(*) as n from shop.orders group by customer_id"
+        for _ in range(depth - 1):
+            query = f"select n % 7 as k, count(*) as n from ({query}) q group by n % 7"
+        merge = _of(Example(query, {"orders": UPDATE}).refreshes()[2], Kind.MERGE)
+        ctes, reads = _inlined(merge, exp.Table)
+        selects = _inlined(merge, exp.Select)[1]
+        lines.append(f"| {depth} | {len(merge)} | {ctes} | {reads} | {selects} |")
+    return "\n".join(lines)
+
+
+def join_growth() -> str:
+    """How the MERGE grows with the number of joined tables, of which one or all change."""
+    lines = [
+        "| joined inputs | one changed: length | one changed: tables read "
+        "| all changed: length | all changed: tables read |",
+        "|---|---|---|---|---|",
+    ]
+    for number in (2, 4, 8):
+        joined = " join ".join(
+            f"shop.orders o{n}" + (f" on o{n}.id = o{n - 1}.id" if n else "") for n in range(number)
+        )
+        rest = joined.replace("shop.orders o0", "shop.returns o0").replace("o0.id", "o0.order_id")
+        row = [str(number)]
+        for query in (f"select o1.id from {rest}", f"select o1.id from {joined}"):
+            changed = "returns" if query.endswith(rest) else "orders"
+            merge = _of(Example(query, {changed: UPDATE}).refreshes()[2], Kind.MERGE)
+            row += [str(len(merge)), str(_inlined(merge, exp.Table)[1])]
+        lines.append(f"| {' | '.join(row)} |")
+    return "\n".join(lines)
+
+
+def _inlined(merge: str, counted: type[exp.Expr]) -> tuple[int, int]:
+    """The number of CTEs, and of nodes of a type were each CTE inlined wherever it is named."""
+    using = sqlglot.parse_one(merge, read="spark").args["using"].this
+    ctes = {cte.alias: cte.this for cte in using.find_all(exp.CTE)}
+    for cte in list(using.find_all(exp.With)):
+        cte.pop()
+
+    @cache
+    def count(name: str) -> int:
+        query = ctes[name] if name else using
+        named = [t.name for t in query.find_all(exp.Table) if t.name in ctes and not t.db]
+        own = len(list(query.find_all(counted)))
+        return own - (len(named) if counted is exp.Table else 0) + sum(count(n) for n in named)
+
+    return len(ctes), count("")
+
+
+TABLES_OF_NUMBERS: dict[str, Callable[[], str]] = {"growth": growth, "join growth": join_growth}
+
+
+def filled(page: str) -> str:
+    """A page's text with its examples written anew."""
+    lines: list[str] = []
+    inside = False
+    for line in page.splitlines():
+        if line.startswith(BEGIN):
+            name = line.removeprefix(BEGIN).removesuffix(" -->")
+            made = TABLES_OF_NUMBERS.get(name)
+            lines += [line, "", made() if made else EXAMPLES[name].text(), ""]
+            inside = True
+        elif line == END:
+            inside = False
+        if not inside:
+            lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    """Write every page whose examples changed; with ``--check`` only name them."""
+    stale = 0
+    for path in sorted(DOCS.rglob("*.md")):
+        text = path.read_text()
+        new = filled(text)
+        if new != text:
+            stale += 1
+            print(path.relative_to(DOCS.parent))
+            if "--check" not in sys.argv:
+                path.write_text(new)
+    return 1 if stale and "--check" in sys.argv else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
