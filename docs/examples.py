@@ -141,7 +141,8 @@ EXAMPLES: dict[str, Example] = {
     "merge of one source": Example(REVENUE, {"orders": UPDATE}, ("merge",)),
     "merge of an append": Example(REVENUE, {"orders": APPEND}, ("merge",)),
     "scan": Example("select status, total from shop.orders", {"orders": UPDATE}),
-    "filter": Example("select id, total from shop.orders where status = 'open'", {"orders": APPEND}),
+    "filter": Example("select id, total from shop.orders where status = 'open'",
+                      {"orders": APPEND}),
     "project": Example("select upper(status) as s, total * 2 as t from shop.orders",
                        {"orders": APPEND}),
     "join": Example("select o.id, c.name from shop.orders o "
@@ -158,7 +159,8 @@ EXAMPLES: dict[str, Example] = {
         "from shop.orders group by customer_id) per_customer group by n", {"orders": UPDATE}),
     "sort": Example("select nation, count(*) as n from shop.customers group by nation "
                     "order by n desc, nation limit 3", {"customers": UPDATE}, ("model", "view")),
-    "bag view": Example("select status, total from shop.orders", {"orders": UPDATE}, ("model", "view")),
+    "bag view": Example("select status, total from shop.orders",
+                        {"orders": UPDATE}, ("model", "view")),
     "float": Example("select status, sum(weight) as weight from shop.orders group by status",
                      {"orders": UPDATE}),
     "average": Example("select status, avg(total) as mean from shop.orders group by status",
