@@ -17,6 +17,7 @@ from python_ivm.algebra.nodes import (
     Node,
     Project,
     Scan,
+    Sort,
     UnionAll,
     columns_of,
     substitute,
@@ -33,6 +34,20 @@ def normalize(plan: Node) -> Node:
 def _bottom_up(plan: Node, rule: Callable[[Node], Node]) -> Node:
     inputs = tuple(_bottom_up(child, rule) for child in plan.inputs)
     return rule(plan.with_inputs(inputs) if inputs else plan)
+
+
+def drop_inner_orders(plan: Node) -> Node:
+    """ORDER BY without LIMIT has no effect but at the top."""
+    if isinstance(plan, Project):
+        return plan.with_inputs((drop_inner_orders(plan.input),))
+
+    def rule(node: Node) -> Node:
+        idle = isinstance(node, Sort) and node.limit is None and node.offset is None
+        return node.inputs[0] if idle else node
+
+    if isinstance(plan, Sort):
+        return plan.with_inputs((_bottom_up(plan.input, rule),))
+    return _bottom_up(plan, rule)
 
 
 def merge_joins(plan: Node) -> Node:
@@ -164,6 +179,7 @@ def conjuncts(condition: exp.Expr) -> list[exp.Expr]:
 
 
 RULES: tuple[Callable[[Node], Node], ...] = (
+    drop_inner_orders,
     merge_joins,
     flatten_unions,
     merge_projections,

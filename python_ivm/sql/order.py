@@ -65,5 +65,7 @@ def order_key(
 
 def is_constant(expression: exp.Expr) -> bool:
     """Whether a sort key is a literal: it sorts nothing, and emitted it would be an ordinal."""
-    inner = expression.this if isinstance(expression, (exp.Neg, exp.Paren)) else expression
+    inner = expression
+    while isinstance(inner, (exp.Neg, exp.Paren)):
+        inner = inner.this
     return isinstance(inner, (exp.Literal, exp.Null, exp.Boolean))

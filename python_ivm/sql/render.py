@@ -306,9 +306,11 @@ def _item(item: Named) -> exp.Expr:
 
 def _group_key(expression: exp.Expr) -> exp.Expr:
     """A grouping expression; a bare number would mean an output column's position."""
-    inner = expression.this if isinstance(expression, (exp.Neg, exp.Paren)) else expression
-    number = isinstance(inner, exp.Literal) and not inner.is_string
-    return exp.func("coalesce", expression.copy()) if number else expression.copy()
+    inner = expression
+    while isinstance(inner, (exp.Neg, exp.Paren)):
+        inner = inner.this
+    ordinal = isinstance(inner, exp.Literal) and inner.is_int and len(inner.name) < 19
+    return exp.cast(expression.copy(), "bigint") if ordinal else expression.copy()
 
 
 def count_column(relation: str) -> exp.Column:

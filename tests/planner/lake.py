@@ -139,6 +139,8 @@ class Lake:
         for table in list(tree.find_all(exp.Table)):
             version = table.args.get("version")
             if version is not None:
+                if not table.alias:
+                    table.set("alias", exp.TableAlias(this=table.this.copy()))
                 name = exp.to_identifier(f"{table.name}@{version.expression.name}", quoted=True)
                 table.set("this", name)
                 table.set("version", None)

@@ -1,0 +1,67 @@
+"""How the tests tell their stories: a view over given rows, changes, and what the view is then."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+
+from python_ivm.refresh.statements import Refresh, Statement, Strategy
+from python_ivm.refresh.strategy import plan_refresh
+from tests.planner.compare import assert_same
+from tests.planner.lake import Lake, Row, bag
+
+
+class View:
+    """A maintained model ``m``; built at once, and compared with its query after every refresh."""
+
+    def __init__(self, lake: Lake, sql: str) -> None:
+        self.lake = lake
+        self.sql = sql
+        first = lake.run("m", sql)
+        assert first.strategy is Strategy.FULL
+        assert first.reason == "FIRST_BUILD", first.explanation
+        assert_same(lake, "m")
+
+    def keep_up(self) -> None:
+        """Refresh, incrementally or not at all."""
+        assert self.lake.run("m", self.sql).strategy is not Strategy.FULL
+        assert_same(self.lake, "m")
+
+    def refresh(self, strategy: Strategy = Strategy.INCREMENTAL) -> Refresh:
+        """Refresh; by default it must be incremental and may not rebuild."""
+        refresh = self.lake.run("m", self.sql)
+        assert refresh.strategy is strategy, f"{refresh.reason}: {refresh.explanation}"
+        assert_same(self.lake, "m")
+        return refresh
+
+    def shows(self, *rows: Row) -> None:
+        """The view's rows, in any order, each as often as it is given."""
+        assert self.lake.view("m") == bag(rows)
+
+    def planned(self) -> Statement:
+        """The MERGE that the next refresh will run."""
+        refresh = plan_refresh(self.lake.request("m", self.sql), self.lake)
+        assert refresh.strategy is Strategy.INCREMENTAL, refresh.explanation
+        (statement,) = refresh.statements
+        return statement
+
+    def touched(self) -> list[Row]:
+        """The rows of the next MERGE's source: the groups or rows that it will write."""
+        return self.rows_of(None)
+
+    def rows_of(self, cte: str | None) -> list[Row]:
+        """The rows of a CTE of the next MERGE's source, or of the source itself."""
+        tree: Any = sqlglot.parse_one(self.planned().sql, read="spark")
+        source = tree.args["using"].this
+        if cte is not None:
+            source = _only(source, cte)
+        return self.lake.db.execute(self.lake.duck(source.sql("spark"))).fetchall()
+
+
+def _only(source: exp.Query, cte: str) -> exp.Query:
+    """``SELECT * FROM cte`` under a query's WITH clause."""
+    select = exp.select("*").from_(cte)
+    select.set("with_", source.args["with_"].copy())
+    return select
