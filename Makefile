@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.setup-done
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test check format clean
+.PHONY: help setup test check format clean docs
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ check: setup ## Lint, formatting and types
 format: setup ## Format the code and fix what ruff can fix
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: setup ## Write the SQL examples of docs/ anew from the planner
+	$(BIN)/python docs/examples.py
 
 clean: ## Remove what tools and Spark leave behind (not .venv)
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

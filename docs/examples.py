@@ -148,6 +148,9 @@ EXAMPLES: dict[str, Example] = {
     "join": Example("select o.id, c.name from shop.orders o "
                     "join shop.customers c on o.customer_id = c.id",
                     {"orders": UPDATE, "customers": UPDATE}),
+    "delta first": Example(
+        "select c.name, r.total from shop.customers c join shop.orders o on o.customer_id = c.id "
+        "join shop.returns r on r.order_id = o.id", {"returns": APPEND}),
     "union_all": Example("select customer_id, total from shop.orders "
                          "union all select customer_id, -total from shop.returns",
                          {"orders": APPEND, "returns": APPEND}),
