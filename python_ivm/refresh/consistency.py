@@ -28,7 +28,8 @@ def consistency_query(view: tuple[str, ...], warehouse: Warehouse) -> str:
 
     The SQL is the user's text as of the state's build, pinned to the source versions of the
     bookmark; it shares nothing with the planner's rendering. ORDER BY and LIMIT at the top are
-    left out on both sides: which rows a LIMIT keeps among equals is Spark's choice.
+    left out on both sides: which rows a LIMIT keeps among equals is Spark's choice. Only of a view
+    that is rebuilt in full, whose state holds no more rows than the LIMIT keeps, they stay.
 
     Args:
         view: The public view's name.

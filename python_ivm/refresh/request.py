@@ -95,8 +95,8 @@ class Request:
         state: The state table's name.
         options: Its configuration.
         settings: The session settings that can change a query's result, such as the time zone.
-        full_refresh: Whether a rebuild is asked for; None says nothing either way, False forbids
-            even the rebuild of a changed query.
+        full_refresh: Whether a rebuild is asked for; None says nothing either way. False forbids
+            the rebuild of a changed query, but no fallback of an unchanged one.
         view_exists: Whether the public view stands.
         partial: Whether the SQL reads no rows or a sample of them (``--empty``, ``--sample``), so
             that its result must not pass for the view's.

@@ -132,8 +132,8 @@ def since(
         commits: All commits from the bookmark's on, newest first.
 
     Returns:
-        The change, or None if the bookmark's commit is not among them: the table was created
-        anew, restored to before it, or its history was cleaned up.
+        The change, or None if the bookmark's commit is not among them: the table was dropped and
+        created anew, or its history was cleaned up.
     """
     ordered = sorted(commits, key=lambda commit: commit.version)
     if not ordered or ordered[0].version != bookmark.version:

@@ -44,7 +44,7 @@ class IvmMixin(metaclass=AdapterMeta):
             model: The node, as dbt gives it to Jinja.
             sql: Its compiled SQL.
             target: The public view.
-            full_refresh: True asks for a rebuild, False forbids one.
+            full_refresh: True asks for a rebuild, False forbids that of a changed query.
             partial: Whether the SQL reads no rows or a sample of them.
 
         Raises:
