@@ -24,6 +24,7 @@ from python_ivm.algebra.nodes import (
 )
 from python_ivm.errors import NotYetImplemented
 from python_ivm.sql.bind import Query
+from python_ivm.sql.parse import position
 from python_ivm.state.counters import Counter, Kind, Rows
 from python_ivm.state.measures import Measures, SqlType, summed_arguments
 
@@ -32,6 +33,18 @@ HASH = "__ivm_hash__"
 
 STATE = "__ivm_state__"
 """The planner key by which a plan reads the model's own state."""
+
+_STABLE = (
+    exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max, exp.LogicalAnd, exp.LogicalOr, exp.CountIf,
+    exp.ApproxDistinct, exp.Median,
+)  # fmt: skip
+"""Aggregates whose value follows from the bag of rows, whatever their order."""
+
+_ROUNDING = (
+    exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop, exp.Corr,
+    exp.CovarPop, exp.CovarSamp,
+)  # fmt: skip
+"""Aggregates whose last digits depend on the rows' order, whatever their argument."""
 
 _SAFE = re.compile(r"[^ ,;{}()\n\t=]+\Z")
 
@@ -224,24 +237,29 @@ def _refuse_floating_sums_below(below: Node, types: Mapping[str, Mapping[str, st
             if not isinstance(node, Aggregate):
                 continue
             for measure in node.measures:
-                kind = SqlType.of(types.get(node.relation, {}).get(measure.name, "bigint")).kind
-                text = measure.expression.sql(dialect="spark").lower()
-                if kind is Kind.FLOATING or _rounds(measure.expression):
-                    raise NotYetImplemented(
-                        f"{text} adds floating numbers below another operator",
-                        operator=text.split("(")[0],
-                        hint="Cast the argument to a decimal to have it maintained.",
-                    )
+                _refuse_unstable(measure, types.get(node.relation, {}))
 
 
-def _rounds(call: exp.Expr) -> bool:
-    """Whether an aggregate's last digits depend on the order of the rows, whatever its argument."""
+def _refuse_unstable(measure: Named, types: Mapping[str, str]) -> None:
+    """Refuse an inner aggregate that may be another value at the next look at the same rows."""
+    call = measure.expression
     inner = call.this if isinstance(call, exp.Filter) else call
-    rounding = tuple(
-        getattr(exp, name)
-        for name in ("Stddev", "StddevPop", "StddevSamp", "Variance", "VariancePop", "Corr")
-    )
-    return isinstance(inner, rounding)
+    name = inner.sql(dialect="spark").split("(")[0].lower()
+    if not isinstance(inner, (*_STABLE, *_ROUNDING)):
+        raise NotYetImplemented(
+            f"The aggregate {name}() below another operator",
+            operator=f"{name}()",
+            **position(inner),
+        )
+    # Spark sums text as doubles, too.
+    kind = SqlType.of(types.get(measure.name, "bigint")).kind
+    if kind in (Kind.FLOATING, Kind.OTHER) or isinstance(inner, _ROUNDING):
+        raise NotYetImplemented(
+            f"{inner.sql(dialect='spark').lower()} adds floating numbers below another operator",
+            operator=f"{name}()",
+            hint="Cast the argument to a decimal to have it maintained.",
+            **position(inner),
+        )
 
 
 def _refuse_inner_limits(below: Node) -> None:

@@ -232,6 +232,7 @@ def summed_arguments(aggregate: Aggregate) -> tuple[Named, ...]:
         call = measure.expression
         if isinstance(call, exp.Filter):
             call = call.this
-        if isinstance(call, (exp.Sum, exp.Avg)) and not isinstance(call.this, exp.Distinct):
-            found.append(Named(measure.name, call.this))
+        if isinstance(call, (exp.Sum, exp.Avg)):
+            distinct = isinstance(call.this, exp.Distinct)
+            found.append(Named(measure.name, call.this.expressions[0] if distinct else call.this))
     return tuple(found)

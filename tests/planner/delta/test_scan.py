@@ -111,7 +111,7 @@ def test_only_the_columns_that_the_view_needs_are_read(lake: Lake) -> None:
 
 
 def test_every_read_of_a_table_is_pinned_to_a_version(lake: Lake) -> None:
-    """An unpinned read beside table_changes() of the same table makes Spark read it as the table."""
+    """Beside an unpinned read of a table Spark reads table_changes() of it as the table itself."""
     lake.create("x", {"i": "int", "v": "int"}, ROWS)
     view = View(
         lake,

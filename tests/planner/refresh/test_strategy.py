@@ -1,0 +1,351 @@
+"""Which strategy refreshes a model, why, and by which statements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from python_ivm.errors import InvalidModel, Unsupported
+from python_ivm.refresh.reason import Reason
+from python_ivm.refresh.request import OnConfigurationChange, Options, Policy
+from python_ivm.refresh.statements import Kind, Refresh, Strategy
+from python_ivm.refresh.strategy import plan_refresh
+from python_ivm.sources.history import Commit
+from python_ivm.state.bookmark import Bookmark
+from tests.planner.lake import Lake
+
+SQL = "select k, sum(v) t from s.x group by k"
+LIMIT = "select a.v from (select v from s.x order by v limit 1) a join s.x on a.v = x.v"
+
+
+class OddLake(Lake):
+    """A lake whose sources may lack a change feed or not be Delta tables."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.without_feed: set[str] = set()
+        self.foreign: set[str] = set()
+        self.enabled: list[str] = []
+        self.texts: dict[str, str] = {}
+
+    def history(self, parts: tuple[str, ...], limit: int | None) -> Sequence[Commit] | None:
+        return None if parts[-1] in self.foreign else super().history(parts, limit)
+
+    def properties(self, parts: tuple[str, ...]) -> Mapping[str, str]:
+        on = parts[-1] not in self.without_feed
+        return {"delta.enableChangeDataFeed": "true"} if on else {}
+
+    def view_text(self, parts: tuple[str, ...]) -> str | None:
+        return self.texts.get(parts[-1])
+
+    def enable_change_feed(self, parts: tuple[str, ...]) -> None:
+        self.enabled.append(parts[-1])
+        self.without_feed.discard(parts[-1])
+
+
+@pytest.fixture
+def xs() -> OddLake:
+    lake = OddLake()
+    lake.create("x", {"k": "int", "v": "int"}, [(1, 1), (1, 2), (2, 5)])
+    return lake
+
+
+def outcome(refresh: Refresh) -> tuple[Strategy, str]:
+    return refresh.strategy, refresh.reason
+
+
+def kinds(refresh: Refresh) -> list[Kind]:
+    return [s.kind for s in refresh.statements]
+
+
+def under(policy: Policy, **more: Any) -> dict[str, Any]:
+    return {"options": Options(policy, **more)}
+
+
+# -- the ordinary life of a model ----------------------------------------------------------
+
+
+def test_first_a_build_then_noops_then_one_merge_a_change(xs: OddLake) -> None:
+    first = xs.run("m", SQL)
+    assert outcome(first) == (Strategy.FULL, "FIRST_BUILD")
+    assert kinds(first) == [Kind.BUILD, Kind.CREATE_VIEW]
+    assert first.warning is None
+    idle = xs.run("m", SQL)
+    assert outcome(idle) == (Strategy.NOOP, "UNCHANGED")
+    assert idle.statements == ()
+    xs.change("x", insert=[(3, 3)])
+    moved = xs.run("m", SQL)
+    assert outcome(moved) == (Strategy.INCREMENTAL, "CHANGED")
+    assert kinds(moved) == [Kind.MERGE]
+    assert moved.ranges == ("x@0→1",)
+    assert moved.summary(1, 2, 3) == "incremental: +1 ~2 -3 rows from x@0→1"
+    xs.check("m")
+
+
+def test_data_and_bookmark_travel_in_one_commit_with_a_growing_fence(xs: OddLake) -> None:
+    (build, _), numbers = xs.run("m", SQL).statements, []
+    numbers.append(build.fence)
+    for v in (7, 8):
+        xs.change("x", insert=[(3, v)])
+        (merge,) = xs.run("m", SQL).statements
+        bookmark = Bookmark.of(merge.bookmark)
+        assert bookmark is not None
+        assert bookmark.sources["s.x"].version == len(xs.rows["x"]) - 1
+        assert merge.fence is not None and bookmark.refresh == merge.fence[1]
+        numbers.append(merge.fence)
+    assert [n for _, n in numbers] == [1, 2, 3]
+    assert len({name for name, _ in numbers}) == 1
+
+
+def test_a_refresh_that_crashed_before_its_commit_is_planned_again_the_same(xs: OddLake) -> None:
+    xs.run("m", SQL)
+    xs.change("x", insert=[(3, 3)])
+    once = plan_refresh(xs.request("m", SQL), xs)
+    again = plan_refresh(xs.request("m", SQL), xs)
+    assert once == again
+
+
+def test_a_change_of_a_table_that_the_plan_does_not_read_is_a_noop(xs: OddLake) -> None:
+    xs.create("y", {"k": "int"}, [(1,)])
+    sql = f"with unused as (select k from s.y) {SQL}"
+    xs.run("m", sql)
+    xs.change("y", insert=[(2,)])
+    assert xs.run("m", sql).strategy is Strategy.NOOP
+    xs.change("x", insert=[(2, 2)])
+    assert xs.run("m", sql).ranges == ("x@0→1",)
+    xs.check("m")
+
+
+# -- reasons for a rebuild -----------------------------------------------------------------
+
+
+def test_full_refresh_rebuilds_and_is_no_fallback(xs: OddLake) -> None:
+    xs.run("m", SQL)
+    again = xs.run("m", SQL, full_refresh=True, **under(Policy.STRICT))
+    assert outcome(again) == (Strategy.FULL, "FULL_REFRESH")
+    assert again.warning is None
+    assert again.statements[0].fence == ("dbt-sparkivm:s.m__ivm_state", 2)
+
+
+def test_a_changed_query_is_rebuilt_once(xs: OddLake) -> None:
+    xs.run("m", SQL)
+    changed = SQL.replace("sum", "max")
+    assert outcome(xs.run("m", changed)) == (Strategy.FULL, "QUERY_CHANGED")
+    xs.check("m")
+    assert xs.run("m", changed).strategy is Strategy.NOOP
+
+
+def test_comments_and_layout_of_the_text_are_no_change(xs: OddLake) -> None:
+    xs.run("m", SQL)
+    spaced = "-- note\nselect k,\n  sum(v) t /* total */\nfrom s.x group by k"
+    assert xs.run("m", spaced).strategy is Strategy.NOOP
+
+
+def test_a_changed_setting_is_a_changed_query(xs: OddLake) -> None:
+    xs.run("m", SQL, settings={"timeZone": "UTC"})
+    moved = xs.run("m", SQL, settings={"timeZone": "Europe/Berlin"})
+    assert outcome(moved) == (Strategy.FULL, "QUERY_CHANGED")
+
+
+def test_on_configuration_change_fail_leaves_everything_as_it_is(xs: OddLake) -> None:
+    xs.run("m", SQL)
+    done = len(xs.executed)
+    fail = under(Policy.AUTO, on_configuration_change=OnConfigurationChange.FAIL)
+    with pytest.raises(InvalidModel, match=r"model m: .*forbids a rebuild.*--full-refresh"):
+        xs.run("m", SQL + " having count(*) > 0", **fail)
+    assert len(xs.executed) == done
+    rebuilt = xs.run("m", SQL + " having count(*) > 0", full_refresh=True, **fail)
+    assert rebuilt.reason == "FULL_REFRESH"
+
+
+def test_on_configuration_change_continue_keeps_the_former_query(xs: OddLake) -> None:
+    xs.run("m", SQL)
+    go_on = under(Policy.AUTO, on_configuration_change=OnConfigurationChange.CONTINUE)
+    kept = xs.run("m", SQL.replace("sum", "max"), **go_on)
+    assert outcome(kept) == (Strategy.NOOP, "QUERY_CHANGED")
+    assert kept.warning is not None and "former query" in kept.warning
+
+
+def test_full_refresh_false_forbids_the_rebuild_of_a_changed_query(xs: OddLake) -> None:
+    xs.run("m", SQL, full_refresh=False)
+    xs.change("x", insert=[(2, 2)])
+    assert xs.run("m", SQL, full_refresh=False).strategy is Strategy.INCREMENTAL
+    with pytest.raises(InvalidModel, match="forbids a rebuild"):
+        xs.run("m", SQL.replace("sum", "max"), full_refresh=False)
+
+
+def test_a_state_that_something_else_wrote_is_rebuilt_with_a_warning(xs: OddLake) -> None:
+    xs.run("m", SQL)
+    state = xs.commits["m__ivm_state"]
+    state.insert(0, Commit(1, "m-1", "DELETE"))
+    healed = xs.run("m", SQL)
+    assert outcome(healed) == (Strategy.FULL, "STATE_MODIFIED")
+    assert healed.warning is not None and "m__ivm_state" in healed.warning
+    xs.check("m")
+
+
+def test_a_state_that_was_only_optimized_is_intact(xs: OddLake) -> None:
+    xs.run("m", SQL)
+    xs.commits["m__ivm_state"].insert(0, Commit(1, "m-1", "OPTIMIZE"))
+    assert xs.run("m", SQL).strategy is Strategy.NOOP
+
+
+def test_a_missing_public_view_is_made_again(xs: OddLake) -> None:
+    xs.run("m", SQL)
+    again = xs.run("m", SQL, view_exists=False)
+    assert outcome(again) == (Strategy.FULL, "VIEW_MISSING")
+
+
+def test_a_reason_that_showed_while_running_is_taken(xs: OddLake) -> None:
+    xs.run("m", SQL)
+    xs.change("x", insert=[(2, 2)])
+    forced = Reason("CHANGE_FEED_GONE", "its files were vacuumed")
+    refresh = plan_refresh(xs.request("m", SQL), xs, forced)
+    assert outcome(refresh) == (Strategy.FULL, "CHANGE_FEED_GONE")
+    with pytest.raises(Unsupported, match="CHANGE_FEED_GONE"):
+        plan_refresh(xs.request("m", SQL, **under(Policy.STRICT)), xs, forced)
+
+
+def test_a_table_under_the_views_name_is_dropped_after_the_build(xs: OddLake) -> None:
+    refresh = plan_refresh(xs.request("m", SQL, table_in_the_way=True), xs)
+    assert kinds(refresh) == [Kind.BUILD, Kind.DROP_TABLE, Kind.CREATE_VIEW]
+
+
+def test_the_old_view_stays_readable_while_a_state_of_other_columns_is_built(xs: OddLake) -> None:
+    xs.run("m", SQL)
+    changed = SQL.replace("sum(v) t", "max(v) hi")
+    xs.texts["m"] = "select k, t from s.m__ivm_state"
+    refresh = plan_refresh(xs.request("m", changed), xs)
+    assert kinds(refresh) == [Kind.KEEP_VIEW, Kind.BUILD, Kind.CREATE_VIEW]
+    assert "s.m__ivm_state VERSION AS OF 0" in refresh.statements[0].sql
+    same = plan_refresh(xs.request("m", SQL, full_refresh=True), xs)
+    assert kinds(same) == [Kind.BUILD, Kind.CREATE_VIEW]
+
+
+# -- policies ------------------------------------------------------------------------------
+
+
+def test_policy_full_always_rebuilds(xs: OddLake) -> None:
+    for _ in range(2):
+        assert outcome(xs.run("m", SQL, **under(Policy.FULL))) == (Strategy.FULL, "POLICY_FULL")
+        xs.check("m")
+
+
+@pytest.mark.parametrize("policy", list(Policy))
+def test_what_has_no_rule_is_rebuilt_told_or_refused(xs: OddLake, policy: Policy) -> None:
+    if policy is Policy.STRICT:
+        with pytest.raises(Unsupported, match=r"ivm_policy is strict.*NOT_YET_IMPLEMENTED"):
+            xs.run("m", LIMIT, **under(policy))
+        assert xs.executed == []
+        return
+    refresh = xs.run("m", LIMIT, **under(policy))
+    assert refresh.strategy is Strategy.FULL
+    xs.check("m")
+    told = refresh.warning is not None and "NOT_YET_IMPLEMENTED" in refresh.warning
+    assert told == (policy is Policy.INCREMENTAL)
+
+
+@pytest.mark.parametrize(
+    ("sql", "names"),
+    [
+        (LIMIT, "LIMIT"),
+        ("select k, sum(v) t from s.x group by cube (k)", "CUBE"),
+        ("select k, sum(v) t from s.x group by rollup (k)", "ROLLUP"),
+        ("select k, first(v) f from s.x group by k", "first"),
+        ("select k, t.n from (select k, sum(f) n from s.z group by k) t", None),
+        ("select n from (select k, sum(f) n from s.z group by k) q group by n", "floating"),
+        ("select n from (select k, avg(f) n from s.z group by k) q group by n", "floating"),
+        (
+            "select n from (select k, sum(distinct f) n from s.z group by k) q group by n",
+            "floating",
+        ),
+        ("select n from (select k, stddev(k) n from s.z group by k) q group by n", "floating"),
+        ("select n from (select k, covar_pop(k, f) n from s.z group by k) q group by n", "float"),
+        (
+            "select f, count(*) c from (select k, max_by(v, k) f from s.x group by k) q group by f",
+            "max_by",
+        ),
+        ("select k, kurtosis(v) f from s.x group by k", "kurtosis"),
+        ("select 1 as one", "SELECT without FROM"),
+    ],
+)
+def test_each_construct_without_a_rule_is_rebuilt_with_the_right_rows(
+    xs: OddLake, sql: str, names: str | None
+) -> None:
+    xs.create("z", {"k": "int", "f": "double"}, [(1, 0.1), (1, 0.2), (2, 0.7)])
+    for row in ((9, 9), (1, -1)):
+        first = xs.run("m", sql)
+        if names is not None and first.strategy is not Strategy.NOOP:
+            assert outcome(first) == (Strategy.FULL, "NOT_YET_IMPLEMENTED")
+            assert names.lower() in first.explanation.lower()
+        xs.check("m")
+        xs.change("x", insert=[row])
+        xs.change("z", insert=[(row[0], 0.3)])
+
+
+# -- sources -------------------------------------------------------------------------------
+
+
+def test_a_source_without_a_change_feed_is_told_on_the_first_build(xs: OddLake) -> None:
+    xs.without_feed.add("x")
+    first = xs.run("m", SQL)
+    assert first.strategy is Strategy.FULL
+    assert first.warning is not None
+    assert "ALTER TABLE s.x SET TBLPROPERTIES (delta.enableChangeDataFeed = true)" in first.warning
+    assert "ivm_enable_change_feed" in first.warning
+    with pytest.raises(Unsupported, match="CHANGE_FEED_OFF"):
+        xs.run("n", SQL, **under(Policy.STRICT))
+
+
+def test_a_change_feed_may_be_switched_on(xs: OddLake) -> None:
+    xs.without_feed.add("x")
+    first = xs.run("m", SQL, **under(Policy.STRICT, enable_change_feed=True))
+    assert xs.enabled == ["x"]
+    assert first.warning is None
+    xs.change("x", insert=[(2, 2)])
+    assert xs.run("m", SQL).strategy is Strategy.INCREMENTAL
+
+
+def test_a_source_that_is_no_delta_table_is_rebuilt_from_every_time_aloud(xs: OddLake) -> None:
+    xs.foreign.add("x")
+    for _ in range(2):
+        refresh = xs.run("m", SQL)
+        assert outcome(refresh) == (Strategy.FULL, "SOURCE_NOT_DELTA")
+        assert refresh.warning is not None and "s.x is not a Delta table" in refresh.warning
+        xs.check("m")
+    with pytest.raises(Unsupported, match="SOURCE_NOT_DELTA"):
+        xs.run("n", SQL, **under(Policy.STRICT))
+
+
+def test_a_missing_source_is_an_error_and_writes_nothing(xs: OddLake) -> None:
+    xs.run("m", SQL)
+    done = len(xs.executed)
+    del xs.commits["x"], xs.types["x"]
+    with pytest.raises(InvalidModel, match=r"s\.x does not exist"):
+        xs.run("m", SQL)
+    assert len(xs.executed) == done
+
+
+# -- configuration -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"ivm_policy": "sometimes"}, "ivm_policy is 'sometimes'.*auto, incremental, strict, full"),
+        ({"on_configuration_change": "no"}, "Allowed are apply, continue, fail"),
+        ({"ivm_polcy": "auto"}, "Unknown config ivm_polcy.*ivm_policy"),
+        ({"ivm_enable_change_feed": "yes"}, "true or false"),
+    ],
+)
+def test_a_wrong_configuration_is_refused(config: dict[str, object], message: str) -> None:
+    with pytest.raises(InvalidModel, match=message):
+        Options.of(config)
+
+
+def test_a_configuration_is_read() -> None:
+    read = Options.of({"ivm_policy": "strict", "ivm_enable_change_feed": True, "tags": ["x"]})
+    assert read == Options(Policy.STRICT, OnConfigurationChange.APPLY, True)
+    assert Options.of({}) == Options()

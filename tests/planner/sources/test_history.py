@@ -1,0 +1,165 @@
+"""A Delta table's commits, classified as DESCRIBE HISTORY of Delta 4.4 shows them."""
+
+from __future__ import annotations
+
+import pytest
+
+from python_ivm.refresh.statements import Strategy
+from python_ivm.sources.history import Change, Commit, SourceVersion, classify, since
+from tests.planner.lake import Lake
+from tests.planner.stories import View
+
+INSERT_ONLY_MERGE = {
+    "numTargetRowsInserted": "3", "numTargetRowsUpdated": "0", "numTargetRowsDeleted": "0",
+}  # fmt: skip
+EMPTY_MERGE = {**INSERT_ONLY_MERGE, "numTargetRowsInserted": "0"}
+
+
+@pytest.mark.parametrize(
+    ("operation", "mode", "metrics", "change"),
+    [
+        ("CREATE TABLE", "", {}, Change.REPLACED),
+        ("CREATE TABLE AS SELECT", "", {"numOutputRows": "3"}, Change.REPLACED),
+        ("CREATE OR REPLACE TABLE AS SELECT", "", {"numOutputRows": "3"}, Change.REPLACED),
+        ("REPLACE TABLE AS SELECT", "", {}, Change.REPLACED),
+        ("REPLACE TABLE", "", {}, Change.REPLACED),
+        ("CREATE OR REPLACE TABLE", "", {}, Change.REPLACED),
+        ("CLONE", "", {}, Change.REPLACED),
+        ("RENAME COLUMN", "", {}, Change.REPLACED),
+        ("DROP COLUMNS", "", {}, Change.REPLACED),
+        ("WRITE", "Append", {"numOutputRows": "3"}, Change.INSERTS),
+        ("STREAMING UPDATE", "Append", {}, Change.INSERTS),
+        ("WRITE", "Overwrite", {"numOutputRows": "3"}, Change.GENERAL),
+        ("WRITE", "Overwrite", {"numDeletedRows": "3"}, Change.GENERAL),
+        ("WRITE", "", {}, Change.GENERAL),
+        ("STREAMING UPDATE", "Complete", {}, Change.GENERAL),
+        ("DELETE", "", {"numDeletedRows": "1"}, Change.GENERAL),
+        ("UPDATE", "", {"numUpdatedRows": "1"}, Change.GENERAL),
+        ("MERGE", "", INSERT_ONLY_MERGE, Change.INSERTS),
+        ("MERGE", "", EMPTY_MERGE, Change.NONE),
+        ("MERGE", "", {**INSERT_ONLY_MERGE, "numTargetRowsUpdated": "1"}, Change.GENERAL),
+        ("MERGE", "", {**INSERT_ONLY_MERGE, "numTargetRowsDeleted": "1"}, Change.GENERAL),
+        ("MERGE", "", {}, Change.GENERAL),
+        ("TRUNCATE", "", {"numRemovedFiles": "1"}, Change.GENERAL),
+        ("RESTORE", "", {"numRestoredFiles": "1"}, Change.GENERAL),
+        ("OPTIMIZE", "", {"numAddedFiles": "1"}, Change.NONE),
+        ("VACUUM START", "", {}, Change.NONE),
+        ("VACUUM END", "", {}, Change.NONE),
+        ("SET TBLPROPERTIES", "", {}, Change.NONE),
+        ("UNSET TBLPROPERTIES", "", {}, Change.NONE),
+        ("UPGRADE PROTOCOL", "", {}, Change.NONE),
+        ("CLUSTER BY", "", {}, Change.NONE),
+        ("ADD CONSTRAINT", "", {}, Change.NONE),
+        ("DROP CONSTRAINT", "", {}, Change.NONE),
+        ("ADD COLUMNS", "", {}, Change.COLUMNS),
+        ("CHANGE COLUMN", "", {}, Change.COLUMNS),
+        ("AN OPERATION OF A LATER DELTA", "", {}, Change.GENERAL),
+    ],
+)
+def test_a_commit_is_classified_by_its_operation_never_by_blind_append(
+    operation: str, mode: str, metrics: dict[str, str], change: Change
+) -> None:
+    assert Commit(1, "t", operation, mode, metrics).change is change
+
+
+def commits(*operations: str, first: int = 0) -> list[Commit]:
+    """Newest first, as DESCRIBE HISTORY lists them; ``+`` is an append."""
+    made = [
+        Commit(v, f"t{v}", "WRITE" if o == "+" else o, "Append" if o == "+" else "")
+        for v, o in enumerate(operations, first)
+    ]
+    return made[::-1]
+
+
+def test_a_range_is_as_bad_as_its_worst_commit() -> None:
+    assert classify([]) is Change.NONE
+    assert classify(commits("OPTIMIZE", "+", "VACUUM END")) is Change.INSERTS
+    assert classify(commits("+", "DELETE", "+")) is Change.GENERAL
+    assert classify(commits("+", "DELETE", "RENAME COLUMN")) is Change.REPLACED
+
+
+def test_the_old_state_moves_past_commits_that_change_no_row() -> None:
+    found = since(
+        ("s", "x"), SourceVersion(3, "t3"), commits("+", "OPTIMIZE", "+", "OPTIMIZE", first=3)
+    )
+    assert found is not None
+    assert (found.pre.version, found.post.version, found.change) == (4, 6, Change.INSERTS)
+
+
+@pytest.mark.parametrize(
+    "history",
+    [
+        [],
+        commits("+", "+", first=4),
+        [Commit(4, "t4", "WRITE", "Append"), Commit(3, "another time", "CREATE TABLE")],
+        commits("CREATE TABLE"),
+    ],
+    ids=["no history", "cleaned up", "created anew and grown past", "created anew"],
+)
+def test_a_bookmark_that_is_not_in_the_history_cannot_be_continued(history: list[Commit]) -> None:
+    assert since(("s", "x"), SourceVersion(3, "t3"), history) is None
+
+
+# -- what follows for a view ---------------------------------------------------------------
+
+
+def test_a_recreated_table_is_noticed_though_its_version_is_the_same(lake: Lake) -> None:
+    lake.create("x", {"v": "int"}, [(1,)])
+    View(lake, "select v from s.x")
+    lake.create("x", {"v": "int"}, [(2,)])
+    lake.commits["x"] = [Commit(0, "later", "CREATE TABLE AS SELECT")]
+    refresh = lake.refresh_and_check("m", "select v from s.x", Strategy.FULL)
+    assert refresh.reason == "SOURCE_RECREATED"
+
+
+def test_a_replaced_table_is_rebuilt_from(lake: Lake) -> None:
+    lake.create("x", {"v": "int"}, [(1,)])
+    View(lake, "select v from s.x")
+    lake.change("x", delete=[(1,)], insert=[(5,)])
+    lake.commits["x"][0] = Commit(1, "x-1", "CREATE OR REPLACE TABLE AS SELECT")
+    refresh = lake.refresh_and_check("m", "select v from s.x", Strategy.FULL)
+    assert refresh.reason == "SOURCE_REPLACED"
+    assert "s.x" in refresh.explanation
+
+
+def added_column(lake: Lake) -> None:
+    """ADD COLUMNS (w int): rows stay, the table has one more column."""
+    version = len(lake.rows["x"])
+    lake.types["x"]["w"] = "int"
+    lake.rows["x"].append([(*row, None) for row in lake.rows["x"][-1]])
+    for name in ("x", f"x@{version}"):
+        lake._write(name, lake.rows["x"][-1], lake.types["x"])
+    feed = {**lake.types["x"], "_change_type": "string", "_commit_version": "bigint"}
+    lake._write(f"x@feed{version}", [], feed)
+    lake.commits["x"].insert(0, Commit(version, f"x-{version}", "ADD COLUMNS"))
+
+
+def test_added_columns_rebuild_a_view_of_star(lake: Lake) -> None:
+    lake.create("x", {"v": "int"}, [(1,)])
+    View(lake, "select * from s.x")
+    added_column(lake)
+    refresh = lake.refresh_and_check("m", "select * from s.x", Strategy.FULL)
+    assert refresh.reason == "SCHEMA_CHANGED"
+    lake.refresh_and_check("m", "select * from s.x", Strategy.NOOP)
+    assert lake.view("m") == {(1, None): 1}
+
+
+def test_added_columns_that_a_view_does_not_name_change_nothing(lake: Lake) -> None:
+    lake.create("x", {"v": "int"}, [(1,)])
+    view = View(lake, "select v from s.x")
+    added_column(lake)
+    view.refresh(Strategy.NOOP)
+    lake.change("x", insert=[(2, 3)])
+    view.refresh()
+    view.shows((1,), (2,))
+
+
+def test_a_column_that_changes_its_type_rebuilds(lake: Lake) -> None:
+    lake.create("x", {"v": "int"}, [(1,)])
+    View(lake, "select v from s.x")
+    lake.types["x"]["v"] = "bigint"
+    lake.change("x", insert=[(2,)])
+    lake.commits["x"].insert(0, Commit(2, "x-2", "CHANGE COLUMN"))
+    lake._write("x@2", lake.rows["x"][-1], lake.types["x"])
+    refresh = lake.refresh_and_check("m", "select v from s.x", Strategy.FULL)
+    assert refresh.reason == "SCHEMA_CHANGED"
