@@ -43,6 +43,11 @@ def change(name: str) -> exp.Column:
     return exp.column(name, table=CHANGE, quoted=True)
 
 
+def hidden(name: str, purpose: str) -> str:
+    """A name beside a counter's that no column of a model can have."""
+    return f"__ivm_{name.strip('_').removeprefix('ivm_')}_{purpose}__"
+
+
 def _column(relation: str, name: str) -> exp.Column:
     return exp.column(name, table=relation, quoted=True)
 
@@ -153,7 +158,7 @@ class Total(Counter):
 
     @property
     def _gone(self) -> str:
-        return f"{self.name.strip('_')}_gone"
+        return hidden(self.name, "gone")
 
     def build(self) -> exp.Expr:
         """``sum(argument)``."""
@@ -220,7 +225,7 @@ class Extremum(Counter):
 
     @property
     def _gone(self) -> str:
-        return f"{self.name.strip('_')}_gone"
+        return hidden(self.name, "gone")
 
     def _extreme(self, argument: exp.Expr) -> exp.Expr:
         return exp.Min(this=argument) if self.smallest else exp.Max(this=argument)

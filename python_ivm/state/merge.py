@@ -29,7 +29,7 @@ from python_ivm.algebra.nodes import (
 from python_ivm.algebra.normalize import merge_projections, share_deltas
 from python_ivm.delta.term import Changes, Term
 from python_ivm.sql.render import Renderer, bare
-from python_ivm.state.counters import CHANGE, STORED, Counter, change, stored
+from python_ivm.state.counters import CHANGE, STORED, Counter, change, hidden, stored
 from python_ivm.state.layout import HASH, STATE, Layout
 from python_ivm.state.tables import row_hash
 
@@ -261,7 +261,7 @@ def _contributions(counter: Counter, count: exp.Expr, inserts_only: bool) -> tup
 
 
 def _new(counter: Counter) -> str:
-    return f"new_{counter.name.strip('_').removeprefix('ivm_')}"
+    return hidden(counter.name, "new")
 
 
 def _nonzero(expression: exp.Expr) -> exp.Expr:

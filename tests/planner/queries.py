@@ -138,7 +138,8 @@ class Writer:
         kind = self.draw(st.integers(0, 9))
         if depth > 0 and kind >= 7:
             body = self.query(depth - 1, top=False)
-            return Relation(f"({body.sql})", body.columns, body.size)
+            order = f" order by {self.pick(*body.columns).ref}" if self.chance(15) else ""
+            return Relation(f"({body.sql}{order})", body.columns, body.size)
         if self.ctes and kind >= 4:
             return self.pick(*self.ctes)
         return self.pick(*self.tables)
@@ -329,7 +330,8 @@ class Writer:
     def value(self, type_: str, scope: list[Column], depth: int) -> str:
         """An expression of a type."""
         refs = [c.ref for c in scope if c.type == type_]
-        leaf = self.pick(*refs) if refs else self.pick(*LITERALS[type_])
+        literal = not refs or self.chance(8)
+        leaf = self.pick(*LITERALS[type_]) if literal else self.pick(*refs)
         if depth == 0:
             return leaf
         other = self.pick(*refs, *LITERALS[type_])

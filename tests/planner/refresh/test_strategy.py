@@ -17,7 +17,7 @@ from python_ivm.state.bookmark import Bookmark
 from tests.planner.lake import Lake
 
 SQL = "select k, sum(v) t from s.x group by k"
-LIMIT = "select a.v from (select v from s.x order by v limit 1) a join s.x on a.v = x.v"
+NO_RULE = "select k, kurtosis(v) y from s.x group by k"
 
 
 class OddLake(Lake):
@@ -237,10 +237,10 @@ def test_policy_full_always_rebuilds(xs: OddLake) -> None:
 def test_what_has_no_rule_is_rebuilt_told_or_refused(xs: OddLake, policy: Policy) -> None:
     if policy is Policy.STRICT:
         with pytest.raises(Unsupported, match=r"ivm_policy is strict.*NOT_YET_IMPLEMENTED"):
-            xs.run("m", LIMIT, **under(policy))
+            xs.run("m", NO_RULE, **under(policy))
         assert xs.executed == []
         return
-    refresh = xs.run("m", LIMIT, **under(policy))
+    refresh = xs.run("m", NO_RULE, **under(policy))
     assert refresh.strategy is Strategy.FULL
     xs.check("m")
     told = refresh.warning is not None and "NOT_YET_IMPLEMENTED" in refresh.warning
@@ -250,9 +250,9 @@ def test_what_has_no_rule_is_rebuilt_told_or_refused(xs: OddLake, policy: Policy
 @pytest.mark.parametrize(
     ("sql", "names"),
     [
-        (LIMIT, "LIMIT"),
-        ("select k, sum(v) t from s.x group by cube (k)", "CUBE"),
-        ("select k, sum(v) t from s.x group by rollup (k)", "ROLLUP"),
+        ("select a.v from (select v from s.x order by v limit 1) a join s.x on a.v = x.v", None),
+        ("select k, sum(v) t from s.x group by cube (k)", None),
+        ("select k, sum(v) t from s.x group by rollup (k)", None),
         ("select k, first(v) f from s.x group by k", "first"),
         ("select k, t.n from (select k, sum(f) n from s.z group by k) t", None),
         ("select n from (select k, sum(f) n from s.z group by k) q group by n", "floating"),
@@ -268,7 +268,7 @@ def test_what_has_no_rule_is_rebuilt_told_or_refused(xs: OddLake, policy: Policy
             "max_by",
         ),
         ("select k, kurtosis(v) f from s.x group by k", "kurtosis"),
-        ("select 1 as one", "SELECT without FROM"),
+        ("select 1 as one", None),
     ],
 )
 def test_each_construct_without_a_rule_is_rebuilt_with_the_right_rows(

@@ -1,0 +1,137 @@
+"""The emitted SQL: a few texts for a person to review, and how its size grows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from python_ivm.refresh.strategy import plan_refresh
+from python_ivm.sql.render import Renderer
+from tests.planner.lake import Lake
+from tests.planner.stories import View
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+@pytest.fixture
+def shop(lake: Lake) -> Lake:
+    lake.create("orders", {"id": "int", "customer": "int", "total": "decimal(15,2)"}, [(1, 1, 5)])
+    lake.create("customers", {"id": "int", "nation": "string"}, [(1, "FR")])
+    lake.create("items", {"order_id": "int", "qty": "int"}, [(1, 3)])
+    return lake
+
+
+THREE_WAY = """
+    select c.nation, count(*) as orders, sum(i.qty) as qty, avg(o.total) as mean
+    from s.orders o join s.customers c on o.customer = c.id join s.items i on i.order_id = o.id
+    where o.total > 1
+    group by c.nation
+    having count(*) > 1
+    order by qty desc, nation
+    limit 10
+"""
+LARGEST = "select customer, max(total) as largest from s.orders group by customer"
+BAG = "select id, total from s.orders where total > 10"
+NESTED = """
+    select c.nation, g.n from (select customer, count(*) as n from s.orders group by customer) g
+    join s.customers c on c.id = g.customer
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "sql", "deletes"),
+    [
+        ("three_way_join_inserts_only", THREE_WAY, False),
+        ("three_way_join", THREE_WAY, True),
+        ("maximum", LARGEST, True),
+        ("bag", BAG, True),
+        ("aggregate_below_a_join", NESTED, True),
+    ],
+)
+def test_the_emitted_sql_reads_as_reviewed(
+    shop: Lake, request: pytest.FixtureRequest, name: str, sql: str, deletes: bool
+) -> None:
+    """After a wanted change run with ``--ivm-update-golden``, and read the diff."""
+    first = shop.run("m", sql)
+    shop.change("orders", delete=[(1, 1, 5)] if deletes else [], insert=[(2, 1, 7)])
+    if name.startswith("three"):
+        shop.change("items", insert=[(2, 9)])
+    merge = plan_refresh(shop.request("m", sql), shop)
+    statements = [*first.statements, *merge.statements]
+    text = "\n;\n\n".join(s.sql for s in statements) + "\n"
+    file = GOLDEN / f"{name}.sql"
+    if request.config.getoption("ivm_update_golden", default=False):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    assert text == file.read_text(encoding="utf-8")
+    shop.refresh_and_check("m", sql)
+
+
+def chain_of_joins(lake: Lake, length: int) -> str:
+    for n in range(length):
+        lake.create(f"t{n}", {"k": "int", f"v{n}": "int"}, [(1, n), (2, n)])
+    joins = " ".join(f"join s.t{n} using (k)" for n in range(1, length))
+    return f"select k, v0, v{length - 1} w from s.t0 {joins}"
+
+
+def nested_aggregates(lake: Lake, depth: int) -> str:
+    lake.create("t", {f"k{n}": "int" for n in range(depth + 1)}, [tuple(range(depth + 1))])
+    sql = f"select {', '.join(f'k{n}' for n in range(depth + 1))}, 1 as v from s.t"
+    for level in range(depth, 0, -1):
+        keys = ", ".join(f"k{n}" for n in range(level))
+        sql = f"select {keys}, max(v) + count(*) as v from ({sql}) q{level} group by {keys}"
+    return sql
+
+
+def change_all(lake: Lake) -> None:
+    for name, versions in list(lake.rows.items()):
+        lake.change(name, delete=versions[-1][:1], insert=versions[-1][:1])
+
+
+def length_of_merge(make: object, size: int) -> int:
+    lake = Lake()
+    sql = make(lake, size)  # type: ignore[operator]
+    view = View(lake, sql)
+    change_all(lake)
+    return len(view.planned().sql)
+
+
+@pytest.mark.parametrize("make", [chain_of_joins, nested_aggregates])
+def test_the_emitted_sql_grows_with_the_square_of_the_query_at_most(make: object) -> None:
+    two, four, eight = (length_of_merge(make, size) for size in (2, 4, 8))
+    assert four <= 4.2 * two
+    assert eight <= 4.2 * four
+
+
+@pytest.mark.parametrize("make", [chain_of_joins, nested_aggregates])
+def test_planning_visits_each_part_a_bounded_number_of_times(
+    make: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rendering a finished part twice at every level took seconds for three levels."""
+    visits = 0
+    block = Renderer._block
+
+    def counted(self: Renderer, node: object) -> object:
+        nonlocal visits
+        visits += 1
+        return block(self, node)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Renderer, "_block", counted)
+    seen = []
+    for size in (3, 6):
+        lake = Lake()
+        view = View(lake, make(lake, size))  # type: ignore[operator]
+        change_all(lake)
+        visits = 0
+        view.planned()
+        seen.append(visits)
+    assert seen[1] <= 4.2 * seen[0]
+
+
+def test_a_six_way_join_is_planned_and_right(lake: Lake) -> None:
+    view = View(lake, chain_of_joins(lake, 6))
+    change_all(lake)
+    for n in range(6):
+        lake.change(f"t{n}", insert=[(3, n), (1, n)], delete=[(2, n)])
+    view.refresh()
