@@ -1,11 +1,12 @@
-# `make` shows the targets. PYTHON chooses the interpreter of `make setup`.
+# `make` shows the targets. PYTHON chooses the interpreter of `make setup`, SCALE the demo's size.
 PYTHON ?= python3
+SCALE ?= 0.1
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.setup-done
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test check format clean docs
+.PHONY: help setup demo test check format clean docs
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,6 +17,9 @@ $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	touch $@
+
+demo: setup ## See TPC-H views being maintained (SCALE=1 for ten times the data)
+	$(BIN)/python -m demo.run --scale $(SCALE)
 
 test: setup ## Run the default test suite (ARGS='-k name' to choose)
 	$(BIN)/python -m pytest $(ARGS)
@@ -34,5 +38,6 @@ docs: setup ## Write the SQL examples of docs/ anew from the planner
 
 clean: ## Remove what tools and Spark leave behind (not .venv)
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	rm -rf target logs .sparkivm spark-warehouse metastore_db derby.log
+	rm -rf target logs .sparkivm spark-warehouse metastore_db derby.log demo/data
+	rm -rf $(addprefix integration_tests/,target logs .sparkivm .user.yml)
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +

@@ -1,5 +1,4 @@
-{{ config(tags=['full']) }}
--- TPC-H Q4: order priority checking. EXISTS has no rule yet, so that every change rebuilds it.
+-- TPC-H Q4: order priority checking
 select
     o_orderpriority,
     count(*) as order_count

@@ -1,0 +1,1 @@
+"""The demo: TPC-H views that are maintained."""

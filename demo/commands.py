@@ -1,0 +1,123 @@
+"""dbt's commands in this process, with what each model did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dbt.cli.main import dbtRunner
+
+
+@dataclass(frozen=True)
+class Model:
+    """What one run did with a model.
+
+    Attributes:
+        name: the model's name.
+        strategy: incremental, full or noop; error if it failed.
+        message: dbt's line about it.
+        rows: inserted, updated and deleted rows of its state; None where that is not known.
+        seconds: how long it took.
+    """
+
+    name: str
+    strategy: str
+    message: str
+    rows: tuple[int | None, int | None, int | None]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Run:
+    """One `dbt run`: its models, by name and in order."""
+
+    models: dict[str, Model]
+
+    @property
+    def seconds(self) -> float:
+        """The time of all models together."""
+        return sum(model.seconds for model in self.models.values())
+
+
+class Dbt:
+    """dbt on one project.
+
+    Args:
+        project: the project's folder, with its `profiles.yml`.
+        target: the profile's target.
+        progress: is told each model that a run has finished.
+    """
+
+    def __init__(self, project: Path, target: str, progress: Callable[[Model], None]) -> None:
+        """Remember the project; nothing runs yet."""
+        self._project = project
+        self._target = target
+        self._progress = progress
+
+    def run(self, *options: str) -> Run:
+        """`dbt run`, one model after the other so that their times compare.
+
+        Raises:
+            SystemExit: it failed; with the models' errors.
+        """
+
+        def told(event: Any) -> None:
+            # The results themselves come only after the last model.
+            if event.info.name == "NodeFinished":
+                self._progress(_model_of_event(event.data))
+
+        results = self._invoke(["run", "--threads", "1", *options], told)
+        models = (_model(result) for result in results)
+        return Run({model.name: model for model in sorted(models, key=lambda m: m.name)})
+
+    def test(self) -> int:
+        """`dbt test`.
+
+        Returns:
+            The number of tests, all of which passed.
+
+        Raises:
+            SystemExit: one failed.
+        """
+        return len(self._invoke(["test"], lambda event: None))
+
+    def _invoke(self, arguments: list[str], told: Callable[[Any], None]) -> list[Any]:
+        folder = str(self._project)
+        places = ["--project-dir", folder, "--profiles-dir", folder, "--target", self._target]
+        quiet = ["--log-level", "none", "--log-path", str(self._project / "logs")]
+        outcome = dbtRunner(callbacks=[told]).invoke([*quiet, *arguments, *places])
+        results = list(outcome.result.results) if hasattr(outcome.result, "results") else []
+        failed = [f"{r.node.name}: {r.message}" for r in results if r.status in ("error", "fail")]
+        if not outcome.success:
+            what = "\n".join(failed) or str(outcome.exception)
+            raise SystemExit(f"dbt {arguments[0]} failed:\n{what}")
+        return results
+
+
+def _model(result: Any) -> Model:
+    response = result.adapter_response or {}
+    return Model(
+        name=result.node.name,
+        strategy=response.get("strategy") or str(result.status),
+        message=str(result.message),
+        rows=(
+            response.get("rows_inserted"),
+            response.get("rows_updated"),
+            response.get("rows_deleted"),
+        ),
+        seconds=result.execution_time,
+    )
+
+
+def _model_of_event(data: Any) -> Model:
+    result = data.run_result
+    strategy = str(result.message).split(":")[0].split(" ")[0]
+    return Model(
+        data.node_info.node_name,
+        strategy,
+        str(result.message),
+        (None, None, None),
+        result.execution_time,
+    )

@@ -1,0 +1,1 @@
+"""The project of `integration_tests/` on a real Spark."""
