@@ -196,12 +196,14 @@ class Join(Node):
 class LeftJoin(Node):
     """Every row of the left side with its matches on the right, or else with NULLs.
 
-    So far the planner's own operator, for looking up stored values; models may not write it yet.
+    RIGHT JOIN is this with its sides exchanged; FULL JOIN is the union of this and of the right
+    side's rows without a match (papers/outer-join-semijoin-ivm, §3.1).
     """
 
     left: Node
     right: Node
     conditions: tuple[exp.Expr, ...]
+    label: str = field(default="", compare=False)
 
     @property
     def inputs(self) -> tuple[Node, ...]:
@@ -225,33 +227,152 @@ class LeftJoin(Node):
 
 @dataclass(frozen=True)
 class SemiJoin(Node):
-    """Keeps the rows whose keys occur among the keys' rows; NULL equals NULL.
+    """Keeps the rows that have (or, as an antijoin, do not have) a match on the other side.
 
-    The planner's own operator for restricting a subplan to affected groups.
+    EXISTS, IN and their negations are this, and so is the restriction of a subplan to affected
+    groups.
     """
 
-    input: Node
-    keys: Node
-    pairs: tuple[tuple[exp.Expr, ColumnRef], ...]
+    left: Node
+    right: Node
+    conditions: tuple[exp.Expr, ...]
+    anti: bool = False
+    label: str = field(default="", compare=False)
 
     @property
     def inputs(self) -> tuple[Node, ...]:
-        """The restricted input, then the keys."""
-        return (self.input, self.keys)
+        """The rows to keep, then those to look among."""
+        return (self.left, self.right)
 
     @property
     def schema(self) -> tuple[ColumnRef, ...]:
-        """The restricted input's."""
+        """The left side's."""
+        return self.left.schema
+
+    @property
+    def expressions(self) -> tuple[exp.Expr, ...]:
+        """The conditions."""
+        return self.conditions
+
+    def with_inputs(self, inputs: tuple[Node, ...]) -> Node:
+        """The same conditions over other inputs."""
+        return replace(self, left=inputs[0], right=inputs[1])
+
+
+@dataclass(frozen=True)
+class Mark(Node):
+    """Every row with one more column: whether it has a match on the other side.
+
+    EXISTS and IN where they are not a condition by themselves: under OR, in SELECT or in CASE.
+    """
+
+    left: Node
+    right: Node
+    conditions: tuple[exp.Expr, ...]
+    relation: str
+    items: tuple[Named, ...]
+    mark: str
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """The rows to mark, then those to look among."""
+        return (self.left, self.right)
+
+    @property
+    def schema(self) -> tuple[ColumnRef, ...]:
+        """The items and the mark, under this relation's name."""
+        names = (*(item.name for item in self.items), self.mark)
+        return tuple(ColumnRef(self.relation, name) for name in names)
+
+    @property
+    def expressions(self) -> tuple[exp.Expr, ...]:
+        """The conditions and the items."""
+        return (*self.conditions, *(item.expression for item in self.items))
+
+    def with_inputs(self, inputs: tuple[Node, ...]) -> Node:
+        """The same conditions over other inputs."""
+        return replace(self, left=inputs[0], right=inputs[1])
+
+
+@dataclass(frozen=True)
+class Window(Node):
+    """Every row with the values of window functions that share their PARTITION BY."""
+
+    input: Node
+    relation: str
+    items: tuple[Named, ...]
+    partition: tuple[exp.Expr, ...]
+    functions: tuple[Named, ...]
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """The one input."""
+        return (self.input,)
+
+    @property
+    def schema(self) -> tuple[ColumnRef, ...]:
+        """The items and the functions, under this relation's name."""
+        return tuple(ColumnRef(self.relation, i.name) for i in (*self.items, *self.functions))
+
+    @property
+    def expressions(self) -> tuple[exp.Expr, ...]:
+        """The items, the functions and the partition keys."""
+        named = tuple(i.expression for i in (*self.items, *self.functions))
+        return (*named, *self.partition)
+
+    def with_inputs(self, inputs: tuple[Node, ...]) -> Node:
+        """The same functions over another input."""
+        return replace(self, input=inputs[0])
+
+
+@dataclass(frozen=True)
+class Repeat(Node):
+    """Every row as many times as an expression says; not at all where it is below 1."""
+
+    input: Node
+    times: exp.Expr
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """The one input."""
+        return (self.input,)
+
+    @property
+    def schema(self) -> tuple[ColumnRef, ...]:
+        """The input's."""
         return self.input.schema
 
     @property
     def expressions(self) -> tuple[exp.Expr, ...]:
-        """Both sides of the key comparisons."""
-        return tuple(side for left, right in self.pairs for side in (left, right.expression()))
+        """The number of times."""
+        return (self.times,)
 
     def with_inputs(self, inputs: tuple[Node, ...]) -> Node:
-        """The same pairs over other inputs."""
-        return replace(self, input=inputs[0], keys=inputs[1])
+        """Another input as many times."""
+        return replace(self, input=inputs[0])
+
+
+@dataclass(frozen=True)
+class Values(Node):
+    """Constant rows, which never change."""
+
+    relation: str
+    names: tuple[str, ...]
+    rows: tuple[tuple[exp.Expr, ...], ...]
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """None: a leaf."""
+        return ()
+
+    @property
+    def schema(self) -> tuple[ColumnRef, ...]:
+        """The names."""
+        return tuple(ColumnRef(self.relation, name) for name in self.names)
+
+    def with_inputs(self, inputs: tuple[Node, ...]) -> Node:
+        """Itself."""
+        return self
 
 
 @dataclass(frozen=True)
@@ -385,7 +506,7 @@ def check(node: Node) -> Node:
                 raise Internal(
                     f"{type(current).__name__} names columns that nothing below has: {names}"
                 )
-        if isinstance(current, (Join, Project, Aggregate)):
+        if isinstance(current, (Join, LeftJoin, Project, Aggregate)):
             schema = current.schema
             if len(set(schema)) != len(schema):
                 raise Internal(f"{type(current).__name__} has two columns of one name: {schema}")

@@ -13,12 +13,14 @@ from python_ivm.algebra.nodes import (
     ColumnRef,
     Filter,
     Join,
+    Mark,
     Named,
     Node,
     Project,
     Scan,
     Sort,
     UnionAll,
+    Window,
     columns_of,
     substitute,
 )
@@ -141,6 +143,9 @@ def prune_columns(plan: Node) -> Node:
         if isinstance(node, Scan):
             kept = tuple(n for n in node.columns if ColumnRef(node.relation, n) in used)
             return replace(node, columns=kept)
+        if isinstance(node, (Mark, Window)):
+            items = tuple(i for i in node.items if ColumnRef(node.relation, i.name) in used)
+            return replace(node, items=items)
         if isinstance(node, Project):
             items = tuple(i for i in node.items if ColumnRef(node.relation, i.name) in used)
             return replace(node, items=items or _one(node))
@@ -152,6 +157,36 @@ def prune_columns(plan: Node) -> Node:
 def _one(node: Project) -> tuple[Named, ...]:
     """A column for a projection of which only the number of rows matters."""
     return node.items[:1]
+
+
+def total_order(plan: Node) -> Node:
+    """A LIMIT below the top keeps the same rows whenever it is computed: ties are ordered too.
+
+    Rows that agree in all columns which something above reads are interchangeable.
+    """
+
+    def rule(node: Node) -> Node:
+        if not isinstance(node, Sort) or (node.limit is None and node.offset is None):
+            return node
+        known = {key.this for key in node.order}
+        ties = [c.expression() for c in node.schema if c.expression() not in known]
+        return replace(
+            node, order=(*node.order, *(exp.Ordered(this=t, nulls_first=True) for t in ties))
+        )
+
+    top = plan
+    while isinstance(top, Project):
+        top = top.input
+    if isinstance(top, Sort):
+        below = _bottom_up(top.input, rule)
+        return _replaced(plan, top, top.with_inputs((below,)))
+    return _bottom_up(plan, rule)
+
+
+def _replaced(plan: Node, old: Node, new: Node) -> Node:
+    if plan is old:
+        return new
+    return plan.with_inputs(tuple(_replaced(child, old, new) for child in plan.inputs))
 
 
 def share_deltas(plan: Node) -> Node:
@@ -184,5 +219,6 @@ RULES: tuple[Callable[[Node], Node], ...] = (
     flatten_unions,
     merge_projections,
     prune_columns,
+    total_order,
 )
 """The rules, in the order in which they are applied."""

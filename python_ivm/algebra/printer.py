@@ -10,13 +10,17 @@ from python_ivm.algebra.nodes import (
     Filter,
     Join,
     LeftJoin,
+    Mark,
     Named,
     Node,
     Project,
+    Repeat,
     Scan,
     SemiJoin,
     Sort,
     UnionAll,
+    Values,
+    Window,
 )
 from python_ivm.sql.parse import DIALECT
 from python_ivm.sql.render import bare
@@ -48,11 +52,17 @@ def _label(node: Node) -> str:
             if len(node.parts) == 1:
                 return f"Filter {conditions}"
             return f"Join on {conditions}" if conditions else "Join (cross)"
-        case LeftJoin():
-            return f"LeftJoin on {' and '.join(_text(c) for c in node.conditions)}"
-        case SemiJoin():
-            pairs = ", ".join(f"{_text(a)} <=> {b.relation}.{b.name}" for a, b in node.pairs)
-            return f"SemiJoin on {pairs}"
+        case LeftJoin() | SemiJoin():
+            name = "AntiJoin" if isinstance(node, SemiJoin) and node.anti else type(node).__name__
+            return f"{name} on {_all(node.conditions)}"
+        case Mark():
+            return f"Mark {node.mark} where {_all(node.conditions)}"
+        case Window():
+            return f"Window {_named(node.functions)}"
+        case Repeat():
+            return f"Repeat {_text(node.times)} times"
+        case Values():
+            return f"Values as {node.relation} ({', '.join(node.names)}), {len(node.rows)} rows"
         case Aggregate():
             if not node.measures:
                 return f"Distinct {_named(node.keys)}"
@@ -66,6 +76,10 @@ def _label(node: Node) -> str:
             parts += [f"offset {_text(node.offset)}"] if node.offset is not None else []
             return " ".join(parts)
     return type(node).__name__
+
+
+def _all(conditions: tuple[exp.Expr, ...]) -> str:
+    return " and ".join(_text(c) for c in conditions) or "true"
 
 
 def _named(items: tuple[Named, ...]) -> str:

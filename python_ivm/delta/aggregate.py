@@ -36,7 +36,8 @@ def delta(
     if node.is_global:
         return _global(node, changes)
     rows, columns = _tagged_rows(node, changes)
-    restricted = SemiJoin(rows, affected_groups(node, inner(node.input, changes)), _pairs(node))
+    changed = affected_groups(node, inner(node.input, changes))
+    restricted = SemiJoin(rows, changed, _same_group(node))
     keys = (
         *(Named(k.name, ColumnRef(rows.relation, k.name).expression()) for k in node.keys),
         Named(COUNT, ColumnRef(rows.relation, COUNT).expression()),
@@ -50,17 +51,17 @@ def delta(
 def affected_groups(node: Aggregate, terms: list[Term]) -> Node:
     """The keys of the groups that a delta of the input touches (with duplicates)."""
     relation = f"{node.relation}_keys"
-    parts = tuple(Project(term.plan, relation, node.keys) for term in terms)
+    parts = tuple(Project(term.plan, relation, term.named(node.keys)) for term in terms)
     if len(parts) == 1:
         return parts[0]
     return UnionAll(parts, relation, tuple(key.name for key in node.keys))
 
 
-def _pairs(node: Aggregate) -> tuple[tuple[exp.Expr, ColumnRef], ...]:
+def _same_group(node: Aggregate) -> tuple[exp.Expr, ...]:
     return tuple(
-        (
-            ColumnRef(f"{node.relation}_rows", key.name).expression(),
-            ColumnRef(f"{node.relation}_keys", key.name),
+        exp.NullSafeEQ(
+            this=ColumnRef(f"{node.relation}_rows", key.name).expression(),
+            expression=ColumnRef(f"{node.relation}_keys", key.name).expression(),
         )
         for key in node.keys
     )

@@ -9,14 +9,32 @@ from python_ivm.algebra.nodes import (
     Aggregate,
     Filter,
     Join,
+    LeftJoin,
+    Mark,
     Node,
     Project,
+    Repeat,
     Scan,
+    SemiJoin,
     Sort,
     UnionAll,
+    Window,
     check,
 )
-from python_ivm.delta import aggregate, filter, join, project, scan, sort, union_all
+from python_ivm.delta import (
+    aggregate,
+    filter,
+    join,
+    left_join,
+    mark,
+    project,
+    repeat,
+    scan,
+    semi_join,
+    sort,
+    union_all,
+    window,
+)
 from python_ivm.delta.term import Changes, Term
 from python_ivm.errors import NotYetImplemented
 
@@ -25,7 +43,12 @@ RULES: dict[type[Node], Callable[..., list[Term]]] = {
     Filter: filter.delta,
     Project: project.delta,
     Join: join.delta,
+    LeftJoin: left_join.delta,
+    SemiJoin: semi_join.delta,
+    Mark: mark.delta,
     UnionAll: union_all.delta,
+    Window: window.delta,
+    Repeat: repeat.delta,
     Aggregate: aggregate.delta,
     Sort: sort.delta,
 }

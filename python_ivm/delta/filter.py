@@ -14,5 +14,6 @@ def delta(
 ) -> list[Term]:
     """Each term of the input's delta, filtered."""
     return [
-        replace(term, plan=Filter(term.plan, node.condition)) for term in inner(node.input, changes)
+        replace(term, plan=Filter(term.plan, term.over(node.condition)))
+        for term in inner(node.input, changes)
     ]

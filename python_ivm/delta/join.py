@@ -23,8 +23,9 @@ def delta(node: Join, changes: Changes, inner: Callable[[Node, Changes], list[Te
         earlier = [changes.post(p) for p in node.parts[:index]]
         later = [changes.pre(p) for p in node.parts[index + 1 :]]
         for term in inner(part, changes):
-            others = connected_order(term.plan, [*earlier, *later], node.conditions)
-            plan = Join((term.plan, *others), node.conditions)
+            conditions = tuple(term.over(c) for c in node.conditions)
+            others = connected_order(term.plan, [*earlier, *later], conditions)
+            plan = Join((term.plan, *others), conditions)
             title = " ⋈ ".join([term.title, *(_title(o, node, changes, index) for o in others)])
             terms.append(replace(term, plan=plan, title=title))
     return terms

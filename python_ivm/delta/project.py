@@ -18,9 +18,10 @@ def delta(
 
 def project_term(term: Term, node: Project) -> Term:
     """A term under a projection."""
-    items = (*node.items, Named(COUNT, term.count))
+    items = (*term.named(node.items), Named(COUNT, term.count))
     return replace(
         term,
         plan=Project(term.plan, node.relation, items, term.title),
         count=ColumnRef(node.relation, COUNT).expression(),
+        columns={},
     )

@@ -1,20 +1,38 @@
-"""ORDER BY and LIMIT: only at the top of a model, where the public view holds them."""
+"""ORDER BY and LIMIT below the top of a model: the rows that the limit keeps, new minus old.
+
+The whole input is sorted anew. At the top of a model the public view sorts, over a state that has
+all rows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from sqlglot import exp
 
-from python_ivm.algebra.nodes import Node, Sort
+from python_ivm.algebra.nodes import COUNT, ColumnRef, Named, Project, Sort
+from python_ivm.delta.affected import Inner
 from python_ivm.delta.term import Changes, Term
-from python_ivm.errors import NotYetImplemented
 
 
-def delta(node: Sort, changes: Changes, inner: Callable[[Node, Changes], list[Term]]) -> list[Term]:
-    """The input's delta where there is no LIMIT, for then the order has no effect below the top.
-
-    Raises:
-        NotYetImplemented: For a LIMIT inside a query.
-    """
-    if node.limit is not None or node.offset is not None:
-        raise NotYetImplemented("ORDER BY with LIMIT below the top of a model", operator="LIMIT")
-    return inner(node.input, changes)
+def delta(node: Sort, changes: Changes, inner: Inner) -> list[Term]:
+    """The input's delta where there is no LIMIT, for then the order has no effect."""
+    if node.limit is None and node.offset is None:
+        return inner(node.input, changes)
+    relation = f"{node.schema[0].relation}_top"
+    names = {c: f"{c.relation}_{c.name}" for c in node.schema}
+    terms = []
+    for part, sign, title in (
+        (changes.post(node), 1, "now"),
+        (changes.pre(node), -1, "before"),
+    ):
+        items = tuple(Named(name, c.expression()) for c, name in names.items())
+        plan = Project(part, relation, (*items, Named(COUNT, exp.Literal.number(sign))))
+        terms.append(
+            Term(
+                plan,
+                ColumnRef(relation, COUNT).expression(),
+                False,
+                f"the rows that LIMIT keeps {title}",
+                {c: ColumnRef(relation, name).expression() for c, name in names.items()},
+            )
+        )
+    return terms

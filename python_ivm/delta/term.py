@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from python_ivm.algebra.nodes import At, Node, Scan
+from python_ivm.algebra.nodes import At, ColumnRef, Named, Node, Scan, substitute
 
 
 @dataclass(frozen=True)
@@ -21,12 +21,23 @@ class Term:
         count: The signed multiplicity, an expression over the plan's columns.
         inserts_only: Whether the count is known to be positive everywhere.
         title: What the term is, for the comment above its SQL.
+        columns: What the operator's columns are in this plan, where they are not the same: a
+            column of a dangling row's other side is NULL, for instance.
     """
 
     plan: Node
     count: exp.Expr
     inserts_only: bool
     title: str
+    columns: Mapping[ColumnRef, exp.Expr] = field(default_factory=dict)
+
+    def over(self, expression: exp.Expr) -> exp.Expr:
+        """An expression over the operator's columns as one over this plan's."""
+        return substitute(expression, self.columns) if self.columns else expression
+
+    def named(self, items: Iterable[Named]) -> tuple[Named, ...]:
+        """Named expressions over the operator's columns as ones over this plan's."""
+        return tuple(Named(item.name, self.over(item.expression)) for item in items)
 
 
 @dataclass(frozen=True)

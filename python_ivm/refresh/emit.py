@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from python_ivm.algebra.nodes import COUNT, Aggregate, At, Named, Node, Project
+from python_ivm.algebra.nodes import COUNT, At, Named, Node, Project
 from python_ivm.delta.term import Changes, Term
 from python_ivm.refresh.request import Request
 from python_ivm.refresh.statements import Kind, Statement
@@ -84,10 +84,10 @@ def source_relations(
     return SourceRelations(read, changed)
 
 
-def probe_query(aggregate: Aggregate, arguments: tuple[Named, ...], schemas_sql: Renderer) -> str:
-    """A query whose column types are those of an aggregate's arguments."""
-    node: Node = Project(Changes({}).post(aggregate.input), "probe", arguments)
-    return text(schemas_sql.with_ctes(schemas_sql.query(node)))
+def probe_query(rows: Node, arguments: tuple[Named, ...], renderer: Renderer) -> str:
+    """A query whose column types are those of expressions over a plan's rows."""
+    node: Node = Project(Changes({}).post(rows), "probe", arguments)
+    return text(renderer.with_ctes(renderer.query(node)))
 
 
 def string(value: str) -> str:

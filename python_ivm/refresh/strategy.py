@@ -19,7 +19,7 @@ from python_ivm.sql.determinism import check_deterministic
 from python_ivm.sql.parse import DIALECT, TableReference, parse, pin_versions, table_references
 from python_ivm.sql.render import Renderer
 from python_ivm.state.bookmark import Bookmark, digest
-from python_ivm.state.layout import Layout, aggregates_to_type, layout
+from python_ivm.state.layout import Layout, arguments_to_type, layout
 
 Types = Mapping[str, Mapping[str, str]]
 
@@ -360,9 +360,9 @@ class Planner:
     def _types(self, query: Query) -> Types:
         found: dict[str, dict[str, str]] = {}
         current = sources.current_versions(self.warehouse, self.distinct_references())
-        for relation, (aggregate, arguments) in aggregates_to_type(query.plan).items():
+        for relation, (rows, arguments) in arguments_to_type(query.plan).items():
             renderer = Renderer(emit.source_relations(current))
-            described = self.warehouse.describe(emit.probe_query(aggregate, arguments, renderer))
+            described = self.warehouse.describe(emit.probe_query(rows, arguments, renderer))
             found[relation] = {
                 argument.name: kind
                 for argument, (_, kind) in zip(arguments, described, strict=True)
@@ -371,7 +371,10 @@ class Planner:
 
 
 class _Remembering:
-    """A warehouse that is asked everything once, so that a plan sees one state of each table."""
+    """A warehouse that is asked for histories, columns and types once.
+
+    So a plan sees one state of each table.
+    """
 
     def __init__(self, warehouse: Warehouse) -> None:
         self._warehouse = warehouse

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -21,6 +21,11 @@ _AGGREGATE_NAMES = frozenset(
     }
 )  # fmt: skip
 """Spark's aggregates that sqlglot does not know as such."""
+
+HOLE = "__ivm_subquery__"
+"""The relation of columns that stand for subqueries which are not in the plan yet."""
+
+_WRAPPERS = (exp.IgnoreNulls, exp.RespectNulls)
 
 _GROUPING_SETS = (exp.Cube, exp.Rollup, exp.GroupingSets)
 
@@ -48,7 +53,7 @@ class AfterGrouping:
         top = expression.copy()
         result = top.transform(replacement, copy=False)
         for column in result.find_all(exp.Column):
-            if column.table != self.relation:
+            if column.table not in (self.relation, HOLE):
                 raise self._ungrouped(column)
         return result
 
@@ -151,10 +156,15 @@ def _unwrapped(expression: exp.Expr) -> exp.Expr:
 
 
 def is_aggregate_call(node: exp.Expr) -> bool:
-    """Whether a node is a whole aggregate call, with its FILTER where it has one."""
+    """Whether a node is a whole aggregate call, with its FILTER where it has one.
+
+    A window function is none.
+    """
     if isinstance(node, exp.Filter):
+        if node.arg_key == "this" and isinstance(node.parent, exp.Window):
+            return False
         return isinstance(node.this, (exp.AggFunc, exp.Anonymous, exp.AnonymousAggFunc))
-    if isinstance(node.parent, exp.Filter) and node.arg_key == "this":
+    if node.arg_key == "this" and isinstance(node.parent, (exp.Filter, exp.Window, *_WRAPPERS)):
         return False
     if isinstance(node, exp.Anonymous):
         return node.name.lower() in _AGGREGATE_NAMES
@@ -165,7 +175,12 @@ def is_aggregate_call(node: exp.Expr) -> bool:
 
 def has_aggregate(expression: exp.Expr) -> bool:
     """Whether an expression calls an aggregate."""
-    return any(is_aggregate_call(node) for node in expression.walk())
+    return any(is_aggregate_call(node) for node in _outside_subqueries(expression))
+
+
+def _outside_subqueries(expression: exp.Expr) -> Iterator[exp.Expr]:
+    """The nodes of an expression that belong to its own query."""
+    yield from expression.walk(prune=lambda node: isinstance(node, exp.Query))
 
 
 def refuse_aggregates(expression: exp.Expr, clause: str) -> exp.Expr:
@@ -174,7 +189,7 @@ def refuse_aggregates(expression: exp.Expr, clause: str) -> exp.Expr:
     Raises:
         InvalidModel: If it calls an aggregate, which its clause cannot know yet.
     """
-    call = next((node for node in expression.walk() if is_aggregate_call(node)), None)
+    call = next((n for n in _outside_subqueries(expression) if is_aggregate_call(n)), None)
     if call is not None:
         raise InvalidModel(
             f"An aggregate in {clause}",

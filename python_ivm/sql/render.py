@@ -22,13 +22,17 @@ from python_ivm.algebra.nodes import (
     Filter,
     Join,
     LeftJoin,
+    Mark,
     Named,
     Node,
     Project,
+    Repeat,
     Scan,
     SemiJoin,
     Sort,
     UnionAll,
+    Values,
+    Window,
     columns_of,
     substitute,
 )
@@ -117,7 +121,32 @@ class Renderer:
             node = node.parts[0]
         if isinstance(node, Scan):
             return self._scan(node)
-        return self._named(self._block(node), node)
+        if isinstance(node, Values):
+            return self._values(node)
+        relations = {column.relation for column in node.schema}
+        if self._block_is_closed(node):
+            return self._named(self._block(node), node)
+        if len(relations) == 1:
+            items = tuple(Named(c.name, c.expression()) for c in node.schema)
+            return self.relation(Project(node, relations.pop(), items))
+        return self._nested(node)
+
+    def _nested(self, node: Node) -> exp.Expr:
+        """Several relations as one item of a FROM clause: a join in parentheses."""
+        select = self._join(node, nested=True) if isinstance(node, Join) else self._open(node)
+        if select.args.get("where") is not None:
+            raise Internal(f"{type(node).__name__} with a condition cannot stand in FROM")
+        first = select.args["from_"].this.copy()
+        first.set("joins", [join.copy() for join in select.args.get("joins") or []])
+        return exp.Subquery(this=first)
+
+    @staticmethod
+    def _values(node: Values) -> exp.Expr:
+        rows = [exp.Tuple(expressions=[v.copy() for v in row]) for row in node.rows]
+        alias = exp.TableAlias(
+            this=_quoted(node.relation), columns=[_quoted(name) for name in node.names]
+        )
+        return exp.Values(expressions=rows, alias=alias)
 
     def _named(self, block: _Block, node: Node) -> exp.Expr:
         """A finished SELECT as a CTE, in FROM."""
@@ -157,6 +186,14 @@ class Renderer:
                 return _Block(self._left_join(node))
             case SemiJoin():
                 return _Block(self._semi_join(node))
+            case Mark():
+                return _Block(self._mark(node), node.relation)
+            case Window():
+                return _Block(self._window(node), node.relation)
+            case Repeat():
+                return _Block(self._repeat(node))
+            case Values():
+                return _Block(exp.Select().from_(self._values(node)))
             case Project():
                 return _Block(self._project(node), node.relation)
             case Aggregate():
@@ -167,9 +204,10 @@ class Renderer:
                 return _Block(self._sort(node), ordered=True)
         raise Internal(f"No SQL for {type(node).__name__}")
 
-    def _join(self, node: Join) -> exp.Select:
+    def _join(self, node: Join, nested: bool = False) -> exp.Select:
+        """An inner join; a nested one has all its conditions in ON."""
         first, *others = node.parts
-        select = exp.Select().from_(self.relation(first))
+        select = exp.Select().from_(self.relation(first)) if nested else self._open(first)
         placed = set(first.schema)
         remaining = list(node.conditions)
 
@@ -178,13 +216,13 @@ class Renderer:
             remaining[:] = [c for c in remaining if c not in ready]
             return ready
 
-        local = due()
+        local = due() if not nested else []
         for other in others:
             own = set(other.schema)
             placed |= own
             conditions = due()
-            on = [c for c in conditions if not columns_of(c) <= own]
-            local += [c for c in conditions if columns_of(c) <= own]
+            on = [c for c in conditions if nested or not columns_of(c) <= own]
+            local += [c for c in conditions if c not in on]
             item = self.relation(other)
             if on:
                 select.join(item, on=exp.and_(*(c.copy() for c in on)), copy=False)
@@ -195,9 +233,7 @@ class Renderer:
         return select.where(*(c.copy() for c in local), copy=False) if local else select
 
     def _left_join(self, node: LeftJoin) -> exp.Select:
-        select = self._open(node.left) if isinstance(node.left, LeftJoin) else None
-        if select is None:
-            select = exp.Select().from_(self.relation(node.left))
+        select = self._open(node.left)
         on = exp.and_(*(c.copy() for c in node.conditions)) if node.conditions else exp.true()
         return select.join(self.relation(node.right), on=on, join_type="left", copy=False)
 
@@ -210,13 +246,39 @@ class Renderer:
         return self._aggregate(aggregate).having(condition, copy=False)
 
     def _semi_join(self, node: SemiJoin) -> exp.Select:
+        select = self._open(node.left)
+        on = exp.and_(*(c.copy() for c in node.conditions)) if node.conditions else exp.true()
+        kind = "left anti" if node.anti else "left semi"
+        return select.join(self.relation(node.right), on=on, join_type=kind, copy=False)
+
+    def _mark(self, node: Mark) -> exp.Select:
+        select = self._open(node.left)
+        inside = exp.Select().select(exp.Literal.number(1)).from_(self.relation(node.right))
+        if node.conditions:
+            inside = inside.where(*(c.copy() for c in node.conditions))
+        mark = exp.alias_(exp.Exists(this=inside), _quoted(node.mark))
+        return select.select(*(_item(i) for i in node.items), mark, copy=False)
+
+    def _window(self, node: Window) -> exp.Select:
         select = self._open(node.input)
-        pairs = [
-            exp.NullSafeEQ(this=left.copy(), expression=right.expression())
-            for left, right in node.pairs
-        ]
-        on = exp.and_(*pairs) if pairs else exp.true()
-        return select.join(self.relation(node.keys), on=on, join_type="left semi", copy=False)
+        return select.select(*(_item(i) for i in (*node.items, *node.functions)), copy=False)
+
+    def _repeat(self, node: Repeat) -> exp.Select:
+        (relation,) = {column.relation for column in node.schema}
+        copies = exp.Lateral(
+            this=exp.Explode(
+                this=exp.Anonymous(
+                    this="sequence", expressions=[exp.Literal.number(1), node.times.copy()]
+                )
+            ),
+            view=True,
+            alias=exp.TableAlias(this=_quoted(f"{relation}_copies"), columns=[_quoted("copy")]),
+        )
+        select = self._open(node.input).where(
+            exp.GT(this=exp.paren(node.times.copy()), expression=exp.Literal.number(0)), copy=False
+        )
+        select.append("laterals", copies)
+        return select
 
     def _project(self, node: Project) -> exp.Select:
         block = self._block(node.input)
@@ -254,7 +316,7 @@ class Renderer:
 
     @staticmethod
     def _block_is_closed(node: Node) -> bool:
-        return isinstance(node, (Project, Aggregate, UnionAll))
+        return isinstance(node, (Project, Aggregate, UnionAll, Mark, Window))
 
     def _sort(self, node: Sort) -> exp.Select:
         select = self._open(node.input)

@@ -20,31 +20,21 @@ from python_ivm.algebra.nodes import (
     Node,
     Project,
     Sort,
+    Window,
     substitute,
 )
 from python_ivm.errors import NotYetImplemented
 from python_ivm.sql.bind import Query
-from python_ivm.sql.parse import position
+from python_ivm.sql.grouping import is_aggregate_call
+from python_ivm.sql.parse import DIALECT
 from python_ivm.state.counters import Counter, Kind, Rows
-from python_ivm.state.measures import Measures, SqlType, summed_arguments
+from python_ivm.state.measures import DETERMINISTIC, ROUNDING, Measures, SqlType, summed_arguments
 
 HASH = "__ivm_hash__"
 """The column of a bag's state by which its rows are found; rows are then compared in full."""
 
 STATE = "__ivm_state__"
 """The planner key by which a plan reads the model's own state."""
-
-_STABLE = (
-    exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max, exp.LogicalAnd, exp.LogicalOr, exp.CountIf,
-    exp.ApproxDistinct, exp.Median,
-)  # fmt: skip
-"""Aggregates whose value follows from the bag of rows, whatever their order."""
-
-_ROUNDING = (
-    exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop, exp.Corr,
-    exp.CovarPop, exp.CovarSamp,
-)  # fmt: skip
-"""Aggregates whose last digits depend on the rows' order, whatever their argument."""
 
 _SAFE = re.compile(r"[^ ,;{}()\n\t=]+\Z")
 
@@ -63,6 +53,7 @@ class Layout:
         items: The public view's columns over the state's columns.
         condition: The public view's condition (HAVING) over the state's columns.
         sort: The public view's ORDER BY, LIMIT and OFFSET, its keys over the state's columns.
+        columns: The public view's column names as the user spells them.
     """
 
     input: Node
@@ -81,14 +72,20 @@ class Layout:
         return any(getattr(c, "kind", None) is Kind.FLOATING for c in self.counters)
 
 
-def aggregates_to_type(plan: Node) -> dict[str, tuple[Aggregate, tuple[Named, ...]]]:
-    """The aggregates whose summed arguments' types decide the layout, by relation name."""
-    found = {}
+def arguments_to_type(plan: Node) -> dict[str, tuple[Node, tuple[Named, ...]]]:
+    """The summed arguments whose types decide the layout, and the rows that they are over.
+
+    Returns:
+        For each relation of an aggregate or of window functions its input and the arguments, by
+        the measure's name.
+    """
+    found: dict[str, tuple[Node, tuple[Named, ...]]] = {}
     for node in plan.walk():
-        if isinstance(node, Aggregate):
-            arguments = summed_arguments(node)
+        if isinstance(node, (Aggregate, Window)):
+            calls = node.measures if isinstance(node, Aggregate) else node.functions
+            arguments = summed_arguments(calls)
             if arguments:
-                found[node.relation] = (node, arguments)
+                found[node.relation] = (node.input, arguments)
     return found
 
 
@@ -97,15 +94,14 @@ def layout(query: Query, types: Mapping[str, Mapping[str, str]]) -> Layout:
 
     Args:
         query: The bound model.
-        types: For each relation of :func:`aggregates_to_type` the Spark types of its arguments,
+        types: For each relation of :func:`arguments_to_type` the Spark types of its arguments,
             by the measure's name.
 
     Raises:
         NotYetImplemented: If an aggregate cannot be maintained.
     """
     items, condition, sort, below = _peel(query.plan)
-    _refuse_floating_sums_below(below, types)
-    _refuse_inner_limits(below)
+    _refuse_unstable_values_below(below, types)
     if isinstance(below, Aggregate):
         return _aggregate_layout(query, below, types, items, condition, sort)
     return _bag_layout(query, below, items, condition, sort)
@@ -226,43 +222,38 @@ def _bag_layout(
     )
 
 
-def _refuse_floating_sums_below(below: Node, types: Mapping[str, Mapping[str, str]]) -> None:
-    """A floating sum that feeds another operator must be the same number at every recomputation.
+def _refuse_unstable_values_below(below: Node, types: Mapping[str, Mapping[str, str]]) -> None:
+    """What feeds another operator must be the same value at every recomputation.
 
-    Spark adds in no fixed order, so that the old value could not be found again by its digits.
+    Spark adds in no fixed order, so that the last digits of a floating sum differ from time to
+    time, and the old value could not be found again; and a value like first() follows the order
+    of the rows.
     """
     inner = below.inputs if isinstance(below, Aggregate) else (below,)
     for top in inner:
         for node in top.walk():
-            if not isinstance(node, Aggregate):
+            if not isinstance(node, (Aggregate, Window)):
                 continue
-            for measure in node.measures:
-                _refuse_unstable(measure, types.get(node.relation, {}))
+            for measure in node.measures if isinstance(node, Aggregate) else node.functions:
+                kind = SqlType.of(types.get(node.relation, {}).get(measure.name, "bigint")).kind
+                _refuse_unstable(measure.expression, kind)
 
 
-def _refuse_unstable(measure: Named, types: Mapping[str, str]) -> None:
-    """Refuse an inner aggregate that may be another value at the next look at the same rows."""
-    call = measure.expression
-    inner = call.this if isinstance(call, exp.Filter) else call
-    name = inner.sql(dialect="spark").split("(")[0].lower()
-    if not isinstance(inner, (*_STABLE, *_ROUNDING)):
-        raise NotYetImplemented(
-            f"The aggregate {name}() below another operator",
-            operator=f"{name}()",
-            **position(inner),
-        )
+def _refuse_unstable(expression: exp.Expr, kind: Kind) -> None:
+    text = expression.sql(dialect=DIALECT).lower()
+    calls = [c for c in expression.walk() if is_aggregate_call(c) and not isinstance(c, exp.Filter)]
     # Spark sums text as doubles, too.
-    kind = SqlType.of(types.get(measure.name, "bigint")).kind
-    if kind in (Kind.FLOATING, Kind.OTHER) or isinstance(inner, _ROUNDING):
+    if kind in (Kind.FLOATING, Kind.OTHER) or any(isinstance(c, ROUNDING) for c in calls):
         raise NotYetImplemented(
-            f"{inner.sql(dialect='spark').lower()} adds floating numbers below another operator",
-            operator=f"{name}()",
+            f"{text} adds floating numbers below another operator",
+            operator=text.split("(")[0],
             hint="Cast the argument to a decimal to have it maintained.",
-            **position(inner),
         )
-
-
-def _refuse_inner_limits(below: Node) -> None:
-    for node in below.walk():
-        if isinstance(node, Sort) and (node.limit is not None or node.offset is not None):
-            raise NotYetImplemented("LIMIT below the top of a model", operator="LIMIT")
+    if isinstance(expression, exp.Window):
+        return
+    for call in calls:
+        if not isinstance(call, DETERMINISTIC):
+            raise NotYetImplemented(
+                f"{call.sql(dialect=DIALECT).lower()} below another operator",
+                operator=text.split("(")[0],
+            )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from python_ivm.algebra.nodes import Aggregate, ColumnRef, Named
+from python_ivm.algebra.nodes import ColumnRef, Named
 from python_ivm.errors import NotYetImplemented
 from python_ivm.sql.parse import position
 from python_ivm.state.counters import (
@@ -26,15 +26,24 @@ _INTEGRAL = {"tinyint", "smallint", "int", "integer", "bigint", "long", "short",
 _FLOATING = {"float", "double", "real"}
 _SAFE = re.compile(r"[^ ,;{}()\n\t=]+\Z")
 
-_DETERMINISTIC = tuple(
+ROUNDING = tuple(
     getattr(exp, name)
     for name in (
-        "LogicalAnd", "LogicalOr", "ApproxDistinct", "CountIf", "Stddev", "StddevPop", "StddevSamp",
-        "Variance", "VariancePop", "Corr", "CovarPop", "CovarSamp", "Median",
+        "Stddev", "StddevPop", "StddevSamp", "Variance", "VariancePop", "Corr", "CovarPop",
+        "CovarSamp",
     )
     if hasattr(exp, name)
 )  # fmt: skip
-"""Other aggregates whose result does not depend on the rows' order: recomputed by group."""
+"""Aggregates whose last digits depend on the order of the rows, whatever their arguments."""
+
+_OTHERS = tuple(
+    getattr(exp, name)
+    for name in ("LogicalAnd", "LogicalOr", "ApproxDistinct", "CountIf", "Median")
+    if hasattr(exp, name)
+)
+
+DETERMINISTIC = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max, *_OTHERS, *ROUNDING)
+"""Aggregates whose result does not depend on the rows' order, but for rounding."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +124,7 @@ class Measures:
             sql_type = SqlType.of(self.types.get(measure.name, ""))
             if _adds_up(call, sql_type):
                 return self._sum(call, argument, sql_type, wanted)
-        if not isinstance(call, (exp.Count, exp.Sum, exp.Avg, *_DETERMINISTIC)):
+        if not isinstance(call, DETERMINISTIC):
             name = call.sql(dialect="spark").split("(")[0].lower()
             raise NotYetImplemented(
                 f"The aggregate {name}()", operator=f"{name}()", **position(call)
@@ -183,8 +192,9 @@ def _same(one: Counter, other: Counter) -> bool:
 def _adds_up(call: exp.Expr, sql_type: SqlType) -> bool:
     """Whether a sum is kept by adding: its type must neither lose digits nor be unknown.
 
-    A decimal times a count (10 digits) must fit in 38 digits, and an average's quotient is exact
-    only up to a scale of 4 (docs/decisions/0002).
+    A decimal times a count (10 digits) must fit in 38 digits. An average is divided exactly at more
+    scales than 4, but not at all of them; the bound is one that is safe for every precision here
+    (docs/decisions/0002).
     """
     if sql_type.kind is Kind.OTHER:
         return False
@@ -225,14 +235,16 @@ def _filtered(argument: exp.Expr, condition: exp.Expr | None) -> exp.Expr:
     return exp.Case().when(condition.copy(), argument.copy())
 
 
-def summed_arguments(aggregate: Aggregate) -> tuple[Named, ...]:
-    """The arguments whose types :class:`Measures` must know, by the measure's name."""
+def summed_arguments(calls: Iterable[Named]) -> tuple[Named, ...]:
+    """The arguments of sums and averages whose types matter, by the call's name."""
     found = []
-    for measure in aggregate.measures:
-        call = measure.expression
+    for named in calls:
+        call = named.expression
+        if isinstance(call, exp.Window):
+            call = call.this
         if isinstance(call, exp.Filter):
             call = call.this
         if isinstance(call, (exp.Sum, exp.Avg)):
             distinct = isinstance(call.this, exp.Distinct)
-            found.append(Named(measure.name, call.this.expressions[0] if distinct else call.this))
+            found.append(Named(named.name, call.this.expressions[0] if distinct else call.this))
     return tuple(found)

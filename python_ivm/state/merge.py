@@ -119,13 +119,14 @@ class _Update:
         """The delta's rows, their count, and what the input's columns are called there."""
         consolidate = bool(self.endangered) and not self.inserts_only
         if len(self.terms) == 1 and not consolidate:
-            return self.terms[0].plan, self.terms[0].count, {}
+            (term,) = self.terms
+            return term.plan, term.count, dict(term.columns)
         names = self._flat_names()
         items = tuple(Named(name, column.expression()) for column, name in names.items())
         relation = "delta"
         rows: Node = UnionAll(
             tuple(
-                Project(t.plan, relation, (*items, Named(COUNT, t.count)), t.title)
+                Project(t.plan, relation, (*t.named(items), Named(COUNT, t.count)), t.title)
                 for t in self.terms
             ),
             relation,
@@ -191,9 +192,12 @@ class _Update:
             tuple(Named(k.name, ColumnRef(CHANGE, k.name).expression()) for k in layout.keys)
             or (Named(LOST, ColumnRef(CHANGE, LOST).expression()),),
         )
-        pairs = tuple((k.expression, ColumnRef("lost", k.name)) for k in layout.keys)
+        same = tuple(
+            exp.NullSafeEQ(this=k.expression, expression=ColumnRef("lost", k.name).expression())
+            for k in layout.keys
+        )
         fresh = Aggregate(
-            SemiJoin(self.changes.post(layout.input), lost, pairs),
+            SemiJoin(self.changes.post(layout.input), lost, same),
             "recomputed",
             layout.keys,
             tuple(Named(_new(c), c.build()) for c in self.endangered),

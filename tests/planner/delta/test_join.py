@@ -145,10 +145,9 @@ def test_terms_of_tables_that_did_not_change_are_left_out(rs: Lake) -> None:
     assert "table_changes('`s`.`r`', 1, 1)" in sql
 
 
-def test_a_join_in_parentheses_is_rebuilt_in_full(rs: Lake) -> None:
+def test_a_join_in_parentheses_is_a_join(rs: Lake) -> None:
     sql = "select r.a, t.b as c from s.r join (s.s join s.s t on s.k = t.k) on r.k = s.k"
-    refresh = rs.run("m", sql)
-    assert refresh.reason == "NOT_YET_IMPLEMENTED"
+    rs.run("m", sql)
     rs.change("r", insert=[(3, "r3")])
-    assert rs.run("m", sql).strategy is Strategy.FULL
+    assert rs.run("m", sql).strategy is Strategy.INCREMENTAL
     rs.check("m")

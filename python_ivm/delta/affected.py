@@ -1,0 +1,147 @@
+"""The rows of one side whose relation to the other side may have changed.
+
+Semi-, anti- and outer joins and marks ask of each left row what it matches on the right. Where
+the right side changes, only left rows that match one of its changed rows can get another answer:
+A_pre ⋉ ΔB. Each of them is looked up in the right side as it is now (tag +1) and as it was (tag
+-1), so that the difference of the two answers is one relation that names ΔB once, and the
+executed plan does not double at every level (docs/decisions/0004). Rows are matched by the join's
+own condition: no key is needed, and a row's multiplicity is that of its copies on the left
+(papers/outer-join-semijoin-ivm, §3.3 and §4.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from python_ivm.algebra.nodes import (
+    ColumnRef,
+    Join,
+    Named,
+    Node,
+    Project,
+    SemiJoin,
+    UnionAll,
+    Values,
+    columns_of,
+    substitute,
+)
+from python_ivm.delta.term import Changes, Term
+
+Inner = Callable[[Node, Changes], list[Term]]
+
+
+@dataclass(frozen=True)
+class Affected:
+    """Left rows to be looked up anew.
+
+    Attributes:
+        rows: The left side's rows before the change that match a changed right row, once for
+            each tag.
+        tag: The tag: 1 looks the row up in the right side now, -1 in the right side before.
+        right: The right side's rows now and before, each with its tag.
+        columns: The right side's columns in :attr:`right`.
+        conditions: The join's conditions between :attr:`rows` and :attr:`right`.
+    """
+
+    rows: Node
+    tag: exp.Expr
+    right: Node
+    columns: Mapping[ColumnRef, exp.Expr]
+    conditions: tuple[exp.Expr, ...]
+
+    @property
+    def matched(self) -> SemiJoin:
+        """The rows that have a match now (+1), and those that had one before (-1)."""
+        return SemiJoin(self.rows, self.right, self.conditions)
+
+
+def affected(
+    label: str,
+    left: Node,
+    right: Node,
+    conditions: tuple[exp.Expr, ...],
+    changes: Changes,
+    inner: Inner,
+    *,
+    whole_rows: bool = False,
+) -> Affected:
+    """Find the left rows that a change of the right side affects.
+
+    Args:
+        label: A name that no other operator of the plan has.
+        left: The side that asks.
+        right: The side that is asked, which changed.
+        conditions: When a left and a right row match.
+        changes: Which sources changed.
+        inner: Gives the delta of an input.
+        whole_rows: Whether the caller needs all of the right side's columns rather than those of
+            the conditions.
+    """
+    asked = {c for condition in conditions for c in columns_of(condition)}
+    kept = [c for c in right.schema if whole_rows or c in asked]
+    names = _flat(kept)
+    changed, changed_columns = _changed(f"{label}_changed", names, asked, inner(right, changes))
+    tags = Values(f"{label}_tags", ("tag",), ((_number(1),), (_number(-1),)))
+    tag = ColumnRef(tags.relation, "tag").expression()
+    candidates = SemiJoin(
+        changes.pre(left), changed, tuple(substitute(c, changed_columns) for c in conditions)
+    )
+    tagged = f"{label}_tagged"
+
+    def side(node: Node, sign: int) -> Project:
+        items = [Named(name, column.expression()) for column, name in names.items()]
+        return Project(node, tagged, (*items, Named("tag", _number(sign))))
+
+    both = UnionAll(
+        (side(changes.post(right), 1), side(changes.pre(right), -1)),
+        tagged,
+        (*names.values(), "tag"),
+    )
+    columns = {c: ColumnRef(tagged, name).expression() for c, name in names.items()}
+    same_tag = exp.EQ(this=tag, expression=ColumnRef(tagged, "tag").expression())
+    return Affected(
+        Join((candidates, tags)),
+        tag,
+        both,
+        columns,
+        (*(substitute(c, columns) for c in conditions), same_tag),
+    )
+
+
+def _changed(
+    relation: str, names: Mapping[ColumnRef, str], asked: set[ColumnRef], terms: list[Term]
+) -> tuple[Node, dict[ColumnRef, exp.Expr]]:
+    """The changed right rows' columns that the conditions name."""
+    items = [Named(name, c.expression()) for c, name in names.items() if c in asked]
+    items = items or [Named("one", _number(1))]
+    parts = tuple(Project(term.plan, relation, term.named(items), term.title) for term in terms)
+    columns: dict[ColumnRef, exp.Expr] = {
+        c: ColumnRef(relation, name).expression() for c, name in names.items() if c in asked
+    }
+    if len(parts) == 1:
+        return parts[0], columns
+    return UnionAll(parts, relation, tuple(item.name for item in items)), columns
+
+
+def _flat(columns: list[ColumnRef]) -> dict[ColumnRef, str]:
+    """A name for each column, of which none is ``tag``."""
+    names: dict[ColumnRef, str] = {}
+    for column in columns:
+        clash = sum(other.name == column.name for other in columns) > 1 or column.name == "tag"
+        name = f"{column.relation}_{column.name}" if clash else column.name
+        while name in names.values():
+            name += "_"
+        names[column] = name
+    return names
+
+
+def _number(value: int) -> exp.Expr:
+    return exp.Literal.number(value)
+
+
+def negative(count: exp.Expr) -> exp.Expr:
+    """The opposite count."""
+    return exp.Neg(this=count.copy())

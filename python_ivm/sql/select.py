@@ -1,0 +1,414 @@
+"""One SELECT, bound clause by clause in the order of evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from python_ivm.algebra.nodes import (
+    Aggregate,
+    ColumnRef,
+    Filter,
+    Join,
+    LeftJoin,
+    Named,
+    Node,
+    Project,
+    SemiJoin,
+    Sort,
+    UnionAll,
+    columns_of,
+    substitute,
+)
+from python_ivm.algebra.normalize import conjuncts
+from python_ivm.errors import InvalidModel, NotYetImplemented
+from python_ivm.sql import windows
+from python_ivm.sql.grouping import (
+    HOLE,
+    AfterGrouping,
+    group_keys,
+    has_aggregate,
+    is_aggregate_call,
+    refuse_aggregates,
+)
+from python_ivm.sql.order import Order, is_constant, modifiers, order_key
+from python_ivm.sql.parse import position
+from python_ivm.sql.subqueries import Subqueries, flat_names
+
+if TYPE_CHECKING:
+    from python_ivm.sql.bind import Binder, Cte
+
+_SUBQUERIES = (exp.Subquery, exp.Exists, exp.Select, exp.SetOperation)
+_GENERATORS = tuple(
+    getattr(exp, name)
+    for name in ("Explode", "ExplodeOuter", "Posexplode", "PosexplodeOuter", "Inline", "Unnest")
+    if hasattr(exp, name)
+)
+_GENERATOR_NAMES = frozenset({"stack", "inline", "inline_outer", "json_tuple"})
+_KNOWN_CLAUSES = frozenset(
+    {
+        "with_", "expressions", "from_", "joins", "where", "group", "having", "order", "limit",
+        "offset", "distinct", "hint", "kind", "operation_modifiers", "qualify",
+    }
+)  # fmt: skip
+
+
+class SelectBinder:
+    """Binds one SELECT.
+
+    Attributes:
+        binder: Binds the relations that it reads.
+        ctes: The CTEs that it can see.
+        around: The query around, where this is a subquery that may name its columns.
+        columns: What each visible column is in the plan so far.
+    """
+
+    def __init__(
+        self,
+        binder: Binder,
+        tree: exp.Select,
+        wanted: str,
+        ctes: Mapping[str, Cte],
+        around: SelectBinder | None = None,
+    ) -> None:
+        """Take the SELECT and the name that its result should have."""
+        self.binder = binder
+        self.tree = tree
+        self.wanted = wanted
+        self.ctes = ctes
+        self.around = around
+        self.columns: dict[ColumnRef, exp.Expr] = {}
+        self.subqueries = Subqueries(self)
+
+    def inside(self, tree: exp.Select) -> SelectBinder:
+        """A binder for a subquery of this SELECT."""
+        return SelectBinder(self.binder, tree, "subquery", self.ctes, self)
+
+    def bind(self) -> Node:
+        """The SELECT as a plan."""
+        self._refuse_unknown_clauses()
+        node, conditions = self.from_and_where()
+        if conditions:
+            node = Filter(node, exp.and_(*conditions))
+        names = [s.alias_or_name for s in self.tree.selects]
+        shown = [self.expression(s.unalias()) for s in self.tree.selects]
+        having = self._clause("having")
+        qualify = self._clause("qualify")
+        order = modifiers(self.tree)
+        keys = tuple(self._ordered(k) for k in order.keys) if order else ()
+        selects = list(zip(names, shown, strict=True))
+        node, grouping, selects, having, qualify = self._grouped(node, selects, having, qualify)
+        before = dict(zip(names, shown, strict=True))
+        keys = tuple(order_key(k, before, grouping) for k in keys)
+        keys = tuple(k for k in keys if not is_constant(k.this))
+        if grouping is not None:
+            node = Aggregate(
+                node, grouping.relation, tuple(grouping.keys), tuple(grouping.measures)
+            )
+        if having is not None:
+            node, (having,) = self._filled(node, [having])
+            node = Filter(node, having)
+        values = [e for _, e in selects] + ([qualify] if qualify is not None else []) + list(keys)
+        node, values = self._filled(node, values)
+        node, values = windows.bind(self.binder, node, values)
+        selects = list(zip(names, values, strict=False))
+        sorted_by = values[len(values) - len(keys) :]
+        keys = tuple(key for key in sorted_by if isinstance(key, exp.Ordered))
+        if qualify is not None:
+            node = Filter(node, values[len(names)])
+        return self._finish(node, selects, order, keys)
+
+    def _clause(self, name: str) -> exp.Expr | None:
+        clause = self.tree.args.get(name)
+        return None if clause is None else self.expression(clause.this)
+
+    # -- FROM and WHERE ----------------------------------------------------------------------
+
+    def from_and_where(self) -> tuple[Node, list[exp.Expr]]:
+        """The joined relations, subqueries of WHERE among them, and the other conditions."""
+        from_ = self.tree.args.get("from_")
+        if from_ is None:
+            raise NotYetImplemented("SELECT without FROM", operator="SELECT without FROM")
+        node = self._joined(from_.this, self.tree.args.get("joins") or [])
+        where = self.tree.args.get("where")
+        kept: list[exp.Expr] = []
+        asking: list[exp.Expr] = []
+        for condition in conjuncts(where.this) if where is not None else []:
+            refuse_aggregates(condition, "WHERE")
+            if condition.find(*_SUBQUERIES) is None:
+                kept.append(self.expression(condition))
+            else:
+                asking.append(condition)
+        own = set(node.schema)
+        local = [c for c in kept if columns_of(c) <= own]
+        if asking and local:
+            node = Filter(node, exp.and_(*local))
+            kept = [c for c in kept if c not in local]
+        for condition in asking:
+            joined = self.subqueries.as_semi_join(node, condition)
+            if joined is not None:
+                node = self._closed_under(joined)
+                continue
+            node, filled = self._filled(node, [self.expression(condition), *kept])
+            kept = filled[1:]
+            node = self._closed_under(Filter(node, filled[0]))
+        return node, kept
+
+    def _closed_under(self, node: Node) -> Node:
+        """The node itself, if its conditions name only what is below it."""
+        below = {c for child in node.inputs for c in child.schema}
+        if any(not columns_of(e) <= below for e in node.expressions):
+            raise NotYetImplemented(
+                "A subquery that names columns of a query further out",
+                operator="correlated subquery",
+                **position(self.tree),
+            )
+        return node
+
+    def _joined(self, first: exp.Expr, joins: Sequence[exp.Join]) -> Node:
+        node = self._relation(first)
+        for join in joins:
+            kind = " ".join(w for w in (join.method, join.side, join.kind) if w).upper()
+            if isinstance(join.this, exp.Lateral):
+                raise NotYetImplemented("LATERAL", operator="LATERAL", **position(join.this))
+            other = self._relation(join.this)
+            on = join.args.get("on")
+            if on is not None and on.find(*_SUBQUERIES) is not None:
+                raise NotYetImplemented(
+                    "A subquery in a join condition", operator="ON", **position(on)
+                )
+            condition = self.expression(on) if on is not None else None
+            if condition is not None:
+                refuse_aggregates(condition, "a join condition")
+            node = self._join(kind, node, other, conjuncts(condition) if condition else [], join)
+        return node
+
+    def _join(
+        self, kind: str, node: Node, other: Node, conditions: list[exp.Expr], join: exp.Join
+    ) -> Node:
+        on = tuple(conditions)
+        label = self.binder.name(f"{_name(other)}_match")
+        match kind.removesuffix(" OUTER"):
+            case "" | "INNER" | "CROSS":
+                return Join((node, other), on)
+            case "LEFT":
+                return LeftJoin(node, other, on, label)
+            case "RIGHT":
+                return LeftJoin(other, node, on, label)
+            case "FULL":
+                return self._full_join(node, other, on, label)
+            case "LEFT SEMI" | "SEMI":
+                return SemiJoin(node, other, on, False, label)
+            case "LEFT ANTI" | "ANTI":
+                return SemiJoin(node, other, on, True, label)
+        raise NotYetImplemented(f"{kind} JOIN", operator=f"{kind} JOIN", **position(join.this))
+
+    def _full_join(self, left: Node, right: Node, on: tuple[exp.Expr, ...], label: str) -> UnionAll:
+        """The normal form: left rows with their matches, and right rows that have none."""
+        relation = self.binder.name(f"{_name(left)}_{_name(right)}")
+        names = flat_names((*left.schema, *right.schema))
+        items = tuple(Named(name, c.expression()) for c, name in names.items())
+        alone = SemiJoin(right, left, on, True, f"{label}_alone")
+        parts = (
+            Project(LeftJoin(left, right, on, label), relation, items),
+            Project(LeftJoin(alone, left, (exp.false(),), f"{label}_never"), relation, items),
+        )
+        self._move({c: ColumnRef(relation, n).expression() for c, n in names.items()})
+        return UnionAll(parts, relation, tuple(names.values()))
+
+    def _relation(self, source: exp.Expr) -> Node:
+        if isinstance(source, exp.Subquery) and isinstance(source.this, exp.Table):
+            inner = source.this.copy()
+            joins = inner.args.get("joins") or []
+            inner.set("joins", None)
+            return self._joined(inner, joins)
+        if source.args.get("joins"):
+            raise NotYetImplemented("A join inside FROM", operator="JOIN", **position(source))
+        alias, node = self.binder.relation(source, self.ctes)
+        for column in node.schema:
+            self.columns[ColumnRef(alias, column.name)] = column.expression()
+        return node
+
+    # -- expressions -------------------------------------------------------------------------
+
+    def expression(self, expression: exp.Expr) -> exp.Expr:
+        """An expression over the plan's columns; subqueries in it become holes."""
+        copied = expression.copy()
+        for node in _outermost_subqueries(copied):
+            hole = self.subqueries.hole(node)
+            if node is copied:
+                copied = hole
+            else:
+                node.replace(hole)
+        self._refuse_generators(copied)
+        return self._resolved(copied)
+
+    def _resolved(self, expression: exp.Expr) -> exp.Expr:
+        mapping: dict[ColumnRef, exp.Expr] = {}
+        scope: SelectBinder | None = self
+        while scope is not None:
+            for column, value in scope.columns.items():
+                mapping.setdefault(column, value)
+            scope = scope.around
+        for named in expression.find_all(exp.Column):
+            found = ColumnRef(named.table, named.name)
+            if named.table and named.table != HOLE and found not in mapping:
+                raise NotYetImplemented(
+                    f"Column {named.name} of a query further out",
+                    operator="correlated subquery",
+                    **position(named),
+                )
+        return substitute(expression, mapping)
+
+    def _refuse_generators(self, expression: exp.Expr) -> None:
+        for node in expression.walk():
+            name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
+            if isinstance(node, _GENERATORS) or name in _GENERATOR_NAMES:
+                refused = "A generator function"
+                raise NotYetImplemented(refused, operator=refused, **position(node))
+
+    def _ordered(self, key: exp.Ordered) -> exp.Ordered:
+        copied = key.copy()
+        copied.set("this", self.expression(copied.this))
+        return copied
+
+    def _filled(
+        self, node: Node, expressions: list[exp.Expr], only: set[str] | None = None
+    ) -> tuple[Node, list[exp.Expr]]:
+        """Join the subqueries of expressions, and keep the visible columns up to date."""
+        node, filled, moved = self.subqueries.fill(node, expressions, only)
+        self._move(moved)
+        return node, filled
+
+    def _move(self, moved: Mapping[ColumnRef, exp.Expr]) -> None:
+        if moved:
+            self.columns = {c: substitute(e, moved) for c, e in self.columns.items()}
+
+    # -- GROUP BY ----------------------------------------------------------------------------
+
+    def _grouped(
+        self,
+        node: Node,
+        selects: list[tuple[str, exp.Expr]],
+        having: exp.Expr | None,
+        qualify: exp.Expr | None,
+    ) -> tuple[
+        Node,
+        AfterGrouping | None,
+        list[tuple[str, exp.Expr]],
+        exp.Expr | None,
+        exp.Expr | None,
+    ]:
+        """What stands above the grouping, over its output, and the input with its subqueries."""
+        group = self.tree.args.get("group")
+        aggregated = having is not None or any(has_aggregate(e) for _, e in selects)
+        if group is None and not aggregated:
+            return node, None, selects, having, qualify
+        keys: list[Named] = []
+        if group is not None:
+            keys = group_keys(group, selects, self.expression)
+        early = {
+            c.name
+            for e in (*(e for _, e in selects), having, *(k.expression for k in keys))
+            if e is not None
+            for call in e.find_all(exp.Expr)
+            if is_aggregate_call(call) or any(e is k.expression for k in keys)
+            for c in columns_of(call)
+            if c.relation == HOLE
+        }
+        if early:
+            every = [e for _, e in selects] + [k.expression for k in keys]
+            every += [having] if having is not None else []
+            node, every = self._filled(node, every, early)
+            selects = [(n, e) for (n, _), e in zip(selects, every, strict=False)]
+            keys = [
+                Named(k.name, e)
+                for k, e in zip(keys, every[len(selects) : len(selects) + len(keys)], strict=True)
+            ]
+            having = every[-1] if having is not None else None
+        grouping = AfterGrouping(self.binder.name(f"{self.wanted}_groups"), keys)
+        shown = [(name, grouping.apply(e, wanted=name)) for name, e in selects]
+        condition = grouping.apply(having) if having is not None else None
+        qualified = grouping.apply(qualify) if qualify is not None else None
+        self._refuse_correlated_above_groups([e for _, e in shown], condition)
+        return node, grouping, shown, condition, qualified
+
+    def _refuse_correlated_above_groups(
+        self, shown: list[exp.Expr], having: exp.Expr | None
+    ) -> None:
+        for expression in (*shown, *([having] if having is not None else [])):
+            for column in columns_of(expression):
+                if column.relation == HOLE and self.subqueries.pending[column.name].conditions:
+                    raise NotYetImplemented(
+                        "A correlated subquery above GROUP BY",
+                        operator="correlated subquery",
+                        **position(self.tree),
+                    )
+
+    # -- projection, DISTINCT, ORDER BY and LIMIT ----------------------------------------------
+
+    def _finish(
+        self,
+        node: Node,
+        selects: list[tuple[str, exp.Expr]],
+        order: Order | None,
+        keys: tuple[exp.Ordered, ...],
+    ) -> Node:
+        names = [name for name, _ in selects]
+        if len(set(names)) != len(names):
+            names = [f"{n}_{i}" if names.index(n) != i else n for i, n in enumerate(names)]
+        items = tuple(Named(n, e) for n, (_, e) in zip(names, selects, strict=True))
+        if self.tree.args.get("distinct") is None:
+            if order is not None:
+                node = Sort(node, keys, order.limit, order.offset)
+            return Project(node, self.binder.name(self.wanted), items)
+        if self.tree.args["distinct"].args.get("on"):
+            raise NotYetImplemented("DISTINCT ON", operator="DISTINCT ON")
+        rows = Project(node, self.binder.name(f"{self.wanted}_rows"), items)
+        distinct = self.binder.distinct(rows, self.wanted)
+        top: Node = distinct
+        if order is not None:
+            by_expression = {item.expression: item.name for item in items}
+            over = tuple(self._over_distinct(k, by_expression, distinct.relation) for k in keys)
+            top = Sort(distinct, over, order.limit, order.offset)
+        columns = tuple(Named(c.name, c.expression()) for c in distinct.schema)
+        return Project(top, self.binder.name(self.wanted), columns)
+
+    def _over_distinct(
+        self, key: exp.Ordered, outputs: Mapping[exp.Expr, str], relation: str
+    ) -> exp.Ordered:
+        def replacement(node: exp.Expr) -> exp.Expr:
+            name = outputs.get(node)
+            return node if name is None else ColumnRef(relation, name).expression()
+
+        copied = key.copy()
+        copied.set("this", copied.this.transform(replacement))
+        for column in copied.find_all(exp.Column):
+            if column.table != relation:
+                raise InvalidModel(
+                    f"ORDER BY names {column.name}, which SELECT DISTINCT does not show",
+                    **position(column),
+                )
+        return copied
+
+    def _refuse_unknown_clauses(self) -> None:
+        for clause, value in self.tree.args.items():
+            if value and clause not in _KNOWN_CLAUSES:
+                shown = clause.rstrip("_").upper()
+                raise NotYetImplemented(shown, operator=shown, **position(self.tree))
+
+
+def _outermost_subqueries(expression: exp.Expr) -> list[exp.Expr]:
+    """The subqueries of an expression that are in no other one."""
+    asks_list = isinstance(expression, exp.In) and expression.args.get("query") is not None
+    if asks_list or isinstance(expression, _SUBQUERIES):
+        return [expression]
+    return [
+        found for child in expression.iter_expressions() for found in _outermost_subqueries(child)
+    ]
+
+
+def _name(node: Node) -> str:
+    return node.schema[0].relation if node.schema else "rows"

@@ -1,0 +1,392 @@
+"""Subqueries in expressions: decorrelated to semi-, anti- and outer joins and to marks.
+
+Sources: Neumann and Kemper, "Unnesting Arbitrary Queries", BTW 2015, for the special case that a
+correlation is a conjunction at the subquery's top; papers/outer-join-semijoin-ivm, §4.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from python_ivm.algebra.nodes import (
+    Aggregate,
+    ColumnRef,
+    Filter,
+    Join,
+    LeftJoin,
+    Mark,
+    Named,
+    Node,
+    Project,
+    SemiJoin,
+    columns_of,
+    substitute,
+)
+from python_ivm.errors import InvalidModel, NotYetImplemented
+from python_ivm.sql.grouping import HOLE, AfterGrouping, has_aggregate
+from python_ivm.sql.parse import position
+
+if TYPE_CHECKING:
+    from python_ivm.sql.select import SelectBinder
+
+TOO_MANY = "[SCALAR_SUBQUERY_TOO_MANY_ROWS] More than one row returned by a subquery"
+
+
+@dataclass(frozen=True)
+class Matched:
+    """A subquery that is asked for a match: EXISTS, or IN with its comparison among the conditions.
+
+    Attributes:
+        other: The subquery's rows.
+        conditions: When one of them matches, over its columns and those of the query around.
+        unknown: For IN, when a comparison with one of them is NULL.
+    """
+
+    other: Node
+    conditions: tuple[exp.Expr, ...]
+    unknown: tuple[exp.Expr, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A subquery that is asked for its value.
+
+    Attributes:
+        other: At most one row for each row of the query around.
+        conditions: When that row belongs to a row of the query around; none if there is one row.
+        value: The value, over the columns of ``other``; NULLs there mean that there is no row.
+    """
+
+    other: Node
+    conditions: tuple[exp.Expr, ...]
+    value: exp.Expr
+
+
+@dataclass
+class Subqueries:
+    """The subqueries of one SELECT: found while expressions are bound, joined when needed."""
+
+    around: SelectBinder
+    pending: dict[str, Matched | Scalar] = field(default_factory=dict)
+
+    # -- as a condition by itself ------------------------------------------------------------
+
+    def as_semi_join(self, node: Node, condition: exp.Expr) -> Node | None:
+        """The rows that a condition keeps, where it is one (negated) EXISTS or IN; else None."""
+        negated, inner = False, condition.unnest()
+        while isinstance(inner, exp.Not):
+            negated, inner = not negated, inner.this.unnest()
+        if not _is_predicate(inner):
+            return None
+        found = self._predicate(inner)
+        conditions = found.conditions
+        if negated and found.unknown is not None:
+            conditions = found.unknown
+        label = self.around.binder.name("exists" if isinstance(inner, exp.Exists) else "in_list")
+        return SemiJoin(node, found.other, conditions, negated, label)
+
+    # -- inside an expression ----------------------------------------------------------------
+
+    def hole(self, subquery: exp.Expr) -> exp.Expr:
+        """A column that stands for a subquery until :meth:`fill`."""
+        if _is_predicate(subquery):
+            bound: Matched | Scalar = self._predicate(subquery)
+        else:
+            bound = self._scalar(_select(subquery))
+        name = f"subquery_{len(self.pending) + 1}"
+        self.pending[name] = bound
+        return ColumnRef(HOLE, name).expression()
+
+    def fill(
+        self, node: Node, expressions: list[exp.Expr], only: set[str] | None = None
+    ) -> tuple[Node, list[exp.Expr], Mapping[ColumnRef, exp.Expr]]:
+        """Join the subqueries that expressions need.
+
+        Args:
+            node: The rows.
+            expressions: Expressions over them with holes.
+            only: The holes to fill; None means all.
+
+        Returns:
+            The plan with them, the expressions over it, and what became of the plan's columns.
+        """
+        moved: dict[ColumnRef, exp.Expr] = {}
+        needed = dict.fromkeys(
+            c.name
+            for e in expressions
+            for c in sorted(columns_of(e), key=lambda c: c.name)
+            if c.relation == HOLE and (only is None or c.name in only)
+        )
+        for name in needed:
+            bound = self.pending[name]
+            if isinstance(bound, Scalar):
+                value = bound.value
+                if bound.conditions:
+                    conditions = tuple(substitute(c, moved) for c in bound.conditions)
+                    label = self.around.binder.name("scalar")
+                    node = LeftJoin(node, bound.other, conditions, label)
+                else:
+                    node = Join((node, bound.other))
+            else:
+                node, value, step = self._mark(node, bound, moved)
+                moved = {c: substitute(e, step) for c, e in moved.items()}
+                moved |= {c: e for c, e in step.items() if c not in moved}
+                expressions = [substitute(e, step) for e in expressions]
+            expressions = [substitute(e, {ColumnRef(HOLE, name): value}) for e in expressions]
+        return node, expressions, moved
+
+    def _mark(
+        self, node: Node, bound: Matched, moved: Mapping[ColumnRef, exp.Expr]
+    ) -> tuple[Node, exp.Expr, dict[ColumnRef, exp.Expr]]:
+        """Add the column that says whether there is a match, and for IN whether it is unknown."""
+        conditions = tuple(substitute(c, moved) for c in bound.conditions)
+        node, matched, step = self._add_mark(node, bound.other, conditions)
+        if bound.unknown is None:
+            return node, matched, step
+        unknown = tuple(substitute(substitute(c, moved), step) for c in bound.unknown)
+        other = _renamed(bound.other, self.around.binder.name("in_list"))
+        names = {
+            old: new.expression() for old, new in zip(bound.other.schema, other.schema, strict=True)
+        }
+        unknown = tuple(substitute(c, names) for c in unknown)
+        node, maybe, second = self._add_mark(node, other, unknown)
+        matched = substitute(matched, second)
+        step = {c: substitute(e, second) for c, e in step.items()}
+        step |= {c: e for c, e in second.items() if c not in step}
+        value = (
+            exp.Case()
+            .when(matched, exp.true())
+            .when(maybe, exp.cast(exp.null(), "boolean"))
+            .else_(exp.false())
+        )
+        return node, value, step
+
+    def _add_mark(
+        self, node: Node, other: Node, conditions: tuple[exp.Expr, ...]
+    ) -> tuple[Node, exp.Expr, dict[ColumnRef, exp.Expr]]:
+        relation = self.around.binder.name("marked")
+        names = flat_names(node.schema)
+        items = tuple(Named(name, c.expression()) for c, name in names.items())
+        mark = f"{relation}_match"
+        marked = Mark(node, other, conditions, relation, items, mark)
+        step: dict[ColumnRef, exp.Expr] = {
+            c: ColumnRef(relation, name).expression() for c, name in names.items()
+        }
+        return marked, ColumnRef(relation, mark).expression(), step
+
+    # -- binding -----------------------------------------------------------------------------
+
+    def _predicate(self, node: exp.Expr) -> Matched:
+        if isinstance(node, exp.Exists):
+            inside = _Inside(self.around, _select(node.this))
+            other, _, conditions = inside.rows(())
+            return Matched(other, conditions)
+        select = _select(node.args["query"])
+        asked = node.this
+        wanted = list(asked.expressions) if isinstance(asked, exp.Tuple) else [asked]
+        if len(wanted) != len(select.selects):
+            raise InvalidModel(
+                f"IN compares {len(wanted)} columns with {len(select.selects)}", **position(node)
+            )
+        inside = _Inside(self.around, select)
+        other, values, conditions = inside.rows(tuple(s.unalias() for s in select.selects))
+        equal = [
+            exp.EQ(this=exp.paren(self.around.expression(w)), expression=exp.paren(v))
+            for w, v in zip(wanted, values, strict=True)
+        ]
+        unknown = exp.func("coalesce", exp.and_(*(e.copy() for e in equal)), exp.true())
+        return Matched(other, (*equal, *conditions), (unknown, *conditions))
+
+    def _scalar(self, select: exp.Query) -> Scalar:
+        if len(select.selects) != 1:
+            raise InvalidModel(
+                f"A scalar subquery with {len(select.selects)} columns", **position(select)
+            )
+        return _Inside(self.around, select).scalar()
+
+
+class _Inside:
+    """Binds a subquery whose expressions may name columns of the query around it."""
+
+    def __init__(self, around: SelectBinder, tree: exp.Query) -> None:
+        self.around = around
+        self.tree = tree
+        self.binder = around.binder
+
+    def rows(
+        self, values: tuple[exp.Expr, ...]
+    ) -> tuple[Node, list[exp.Expr], tuple[exp.Expr, ...]]:
+        """The subquery's rows as a relation.
+
+        Args:
+            values: Expressions of the subquery that the caller compares.
+
+        Returns:
+            The relation, the values over its columns, and the correlated conditions.
+        """
+        if not self._is_simple():
+            whole = self._uncorrelated()
+            return whole, [c.expression() for c in whole.schema[: len(values)]], ()
+        select, node, correlated = self._from_and_where()
+        bound = [select.expression(v) for v in values]
+        own = set(node.schema)
+        used = {c for e in (*bound, *correlated) for c in columns_of(e) if c in own}
+        kept = [c for c in node.schema if c in used] or list(node.schema[:1])
+        names = flat_names(kept)
+        relation = self.binder.name("subquery")
+        items = tuple(Named(name, c.expression()) for c, name in names.items())
+        mapping: dict[ColumnRef, exp.Expr] = {
+            c: ColumnRef(relation, name).expression() for c, name in names.items()
+        }
+        rows = Project(node, relation, items)
+        return (
+            rows,
+            [substitute(e, mapping) for e in bound],
+            tuple(substitute(c, mapping) for c in correlated),
+        )
+
+    def scalar(self) -> Scalar:
+        """The subquery as at most one row for each row of the query around."""
+        tree = self.tree
+        aggregated = isinstance(tree, exp.Select) and has_aggregate(tree.selects[0])
+        if not isinstance(tree, exp.Select) or not self._is_simple(aggregates=True):
+            return self._one_row(self._uncorrelated())
+        select, node, correlated = self._from_and_where()
+        value = select.expression(tree.selects[0].unalias())
+        if not correlated:
+            if not aggregated:
+                return self._one_row(self._uncorrelated())
+            grouping = AfterGrouping(self.binder.name("scalar_value"), [])
+            shown = grouping.apply(value)
+            other = Aggregate(node, grouping.relation, (), tuple(grouping.measures))
+            return Scalar(other, (), shown)
+        keys, outer = self._equalities(node, correlated)
+        grouping = AfterGrouping(self.binder.name("scalar_value"), list(keys))
+        if aggregated:
+            shown = _of_no_rows(grouping.apply(value), grouping)
+        else:
+            grouping.measures.append(Named("value", _only(value)))
+            shown = ColumnRef(grouping.relation, "value").expression()
+        other = Aggregate(node, grouping.relation, keys, tuple(grouping.measures))
+        conditions = tuple(
+            exp.EQ(this=o, expression=ColumnRef(grouping.relation, k.name).expression())
+            for o, k in zip(outer, keys, strict=True)
+        )
+        return Scalar(other, conditions, shown)
+
+    def _one_row(self, whole: Node) -> Scalar:
+        """The one value of a relation that must not have more than one row."""
+        relation = self.binder.name("scalar_value")
+        value = Named("value", _only(whole.schema[0].expression()))
+        other = Aggregate(whole, relation, (), (value,))
+        return Scalar(other, (), ColumnRef(relation, "value").expression())
+
+    def _is_simple(self, aggregates: bool = False) -> bool:
+        """Whether the subquery is FROM and WHERE, so that its conditions can be pulled out."""
+        tree = self.tree
+        if not isinstance(tree, exp.Select):
+            return False
+        if tree.args.get("group") or tree.args.get("having") or tree.args.get("windows"):
+            return False
+        if any(tree.args.get(k) for k in ("limit", "offset", "qualify", "with_")):
+            return False
+        if tree.args.get("distinct") is not None and aggregates:
+            return False
+        return aggregates or not any(has_aggregate(s) or s.find(exp.Window) for s in tree.selects)
+
+    def _uncorrelated(self) -> Node:
+        """The subquery bound by itself."""
+        return self.binder.query(self.tree, "subquery", self.around.ctes)
+
+    def _from_and_where(self) -> tuple[SelectBinder, Node, list[exp.Expr]]:
+        """FROM and WHERE, and the conditions that name columns of the query around."""
+        assert isinstance(self.tree, exp.Select)
+        select = self.around.inside(self.tree)
+        node, kept = select.from_and_where()
+        own = set(node.schema)
+        correlated = [c for c in kept if not columns_of(c) <= own]
+        local = [c for c in kept if columns_of(c) <= own]
+        if local:
+            node = Filter(node, exp.and_(*local))
+        return select, node, correlated
+
+    def _equalities(
+        self, node: Node, correlated: Iterable[exp.Expr]
+    ) -> tuple[tuple[Named, ...], list[exp.Expr]]:
+        """The inner and the outer sides of conditions that are all ``inner = outer``."""
+        own = set(node.schema)
+        keys: list[Named] = []
+        outer: list[exp.Expr] = []
+        for condition in correlated:
+            sides = [condition.left, condition.right] if isinstance(condition, exp.EQ) else []
+            inner = [s for s in sides if columns_of(s) and columns_of(s) <= own]
+            around = [s for s in sides if not columns_of(s) & own]
+            if len(inner) != 1 or len(around) != 1:
+                raise NotYetImplemented(
+                    "A scalar subquery correlated by more than equalities",
+                    operator="correlated subquery",
+                    **position(self.tree),
+                )
+            keys.append(Named(f"key_{len(keys) + 1}", inner[0]))
+            outer.append(around[0])
+        return tuple(keys), outer
+
+
+def _is_predicate(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Exists) or (
+        isinstance(node, exp.In) and node.args.get("query") is not None
+    )
+
+
+def _select(node: exp.Expr) -> exp.Query:
+    inner = node.unnest() if isinstance(node, exp.Subquery) else node
+    if not isinstance(inner, exp.Query):
+        raise NotYetImplemented(f"{node.key.upper()} as a subquery", **position(node))
+    return inner
+
+
+def _only(value: exp.Expr) -> exp.Expr:
+    """An aggregate that gives the one value of a group, and Spark's error if there are more."""
+    several = exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(1))
+    error = exp.Anonymous(this="raise_error", expressions=[exp.Literal.string(TOO_MANY)])
+    return exp.Case().when(several, error).else_(exp.Max(this=value.copy()))
+
+
+def _of_no_rows(shown: exp.Expr, grouping: AfterGrouping) -> exp.Expr:
+    """A value over aggregates whose group may be missing: counts are then 0, all else NULL."""
+    counts = {
+        ColumnRef(grouping.relation, m.name): exp.func(
+            "coalesce",
+            ColumnRef(grouping.relation, m.name).expression(),
+            exp.Literal.number(0),
+        )
+        for m in grouping.measures
+        if isinstance(
+            m.expression.this if isinstance(m.expression, exp.Filter) else m.expression,
+            (exp.Count, exp.CountIf, exp.ApproxDistinct),
+        )
+    }
+    return substitute(shown, counts)
+
+
+def _renamed(node: Node, relation: str) -> Project:
+    """A relation's columns under another name."""
+    items = tuple(Named(name, c.expression()) for c, name in flat_names(node.schema).items())
+    return Project(node, relation, items)
+
+
+def flat_names(columns: Iterable[ColumnRef]) -> dict[ColumnRef, str]:
+    """A name for each column that no other has, its own where it can be."""
+    every = list(columns)
+    names: dict[ColumnRef, str] = {}
+    for column in every:
+        clash = sum(other.name == column.name for other in every) > 1
+        name = f"{column.relation}_{column.name}" if clash else column.name
+        while name in names.values():
+            name += "_"
+        names[column] = name
+    return names
