@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 
 
@@ -70,7 +70,6 @@ class Refresh:
     statements: tuple[Statement, ...] = ()
     ranges: tuple[str, ...] = ()
     warning: str | None = None
-    plan: str = field(default="", repr=False)
 
     def summary(self, inserted: int = 0, updated: int = 0, deleted: int = 0) -> str:
         """The log line: strategy, rows of the state that changed, and from what."""

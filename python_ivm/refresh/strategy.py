@@ -11,9 +11,10 @@ from python_ivm.delta.term import Changes
 from python_ivm.errors import InvalidModel, IvmError, NotYetImplemented, Unsupported
 from python_ivm.refresh import emit, sources
 from python_ivm.refresh.reason import Reason
+from python_ivm.refresh.remembering import Remembering
 from python_ivm.refresh.request import OnConfigurationChange, Policy, Request, Warehouse
 from python_ivm.refresh.statements import Refresh, Statement, Strategy
-from python_ivm.sources.history import Change, Commit, SourceChange
+from python_ivm.sources.history import Change, SourceChange
 from python_ivm.sql.bind import Query, bind
 from python_ivm.sql.determinism import check_deterministic
 from python_ivm.sql.parse import DIALECT, TableReference, parse, pin_versions, table_references
@@ -62,7 +63,7 @@ class Planner:
     def __init__(self, request: Request, warehouse: Warehouse) -> None:
         """Parse the model and refuse what no rebuild would cure."""
         self.request = request
-        self.warehouse = _Remembering(warehouse)
+        self.warehouse = Remembering(warehouse)
         parsed = parse(request.sql)
         check_deterministic(parsed)
         self.references = table_references(parsed)
@@ -214,20 +215,19 @@ class Planner:
             "sources changed",
             (statement,),
             ranges,
-            plan=tree(maintained.query.plan),
         )
 
     def _full(self, reason: Reason, bookmark: Bookmark | None) -> Refresh:
         """A rebuild; under the policy ``strict`` an error instead of a fallback."""
-        number = (bookmark.refresh if bookmark else 0) + 1
+        number = self._number_of_rebuild(bookmark)
         feeds = self._check_change_feeds()
         current = sources.current_versions(self.warehouse, self.distinct_references())
         opaque = [r.key for r in self.distinct_references() if r.key not in current]
         maintained = None if opaque else self.maintained(None)
         if opaque:
-            reason = _worse(reason, _not_delta(opaque[0]))
+            reason = _lasting(reason, _not_delta(opaque[0]))
         elif isinstance(maintained, Reason):
-            reason = _worse(reason, maintained)
+            reason = _lasting(reason, maintained)
         reason = self._allow(reason, feeds)
         after = Bookmark(
             query=self.query_hash,
@@ -257,8 +257,16 @@ class Planner:
             reason.text,
             tuple(statements),
             warning=self._warning(reason, feeds),
-            plan=tree(maintained.query.plan) if isinstance(maintained, Maintained) else "",
         )
+
+    def _number_of_rebuild(self, bookmark: Bookmark | None) -> int:
+        """A refresh number that no commit of the state has, even where its bookmark is lost.
+
+        Each refresh is one commit, so that the newest number is at most the newest version plus 1.
+        """
+        commits = self.warehouse.history(self.request.state, 1)
+        version = commits[0].version if commits else -1
+        return max(bookmark.refresh if bookmark else 0, version + 1) + 1
 
     def _keep_old_view(self, bookmark: Bookmark | None, after: Bookmark) -> list[Statement]:
         """Pin the view to the old state where the new state has other columns."""
@@ -370,50 +378,6 @@ class Planner:
         return found
 
 
-class _Remembering:
-    """A warehouse that is asked for histories, columns and types once.
-
-    So a plan sees one state of each table.
-    """
-
-    def __init__(self, warehouse: Warehouse) -> None:
-        self._warehouse = warehouse
-        self._history: dict[tuple[tuple[str, ...], int | None], Sequence[Commit] | None] = {}
-        self._columns: dict[tuple[str, ...], Mapping[str, str] | None] = {}
-        self._described: dict[str, Sequence[tuple[str, str]]] = {}
-
-    def history(self, parts: tuple[str, ...], limit: int | None) -> Sequence[Commit] | None:
-        """The commits, asked once."""
-        if (parts, limit) not in self._history:
-            self._history[parts, limit] = self._warehouse.history(parts, limit)
-        return self._history[parts, limit]
-
-    def columns(self, parts: tuple[str, ...]) -> Mapping[str, str] | None:
-        """The columns, asked once."""
-        if parts not in self._columns:
-            self._columns[parts] = self._warehouse.columns(parts)
-        return self._columns[parts]
-
-    def properties(self, parts: tuple[str, ...]) -> Mapping[str, str]:
-        """The properties."""
-        return self._warehouse.properties(parts)
-
-    def view_text(self, parts: tuple[str, ...]) -> str | None:
-        """A view's query."""
-        return self._warehouse.view_text(parts)
-
-    def describe(self, sql: str) -> Sequence[tuple[str, str]]:
-        """The types, asked once."""
-        if sql not in self._described:
-            self._described[sql] = self._warehouse.describe(sql)
-        return self._described[sql]
-
-    def enable_change_feed(self, parts: tuple[str, ...]) -> None:
-        """Switch it on, and forget the histories, for that is a commit."""
-        self._warehouse.enable_change_feed(parts)
-        self._history.clear()
-
-
 _FIRST = Reason("FIRST_BUILD", "first build", False)
 _ALWAYS_WARN = frozenset({"SOURCE_NOT_DELTA", "STATE_MODIFIED"})
 
@@ -430,7 +394,7 @@ def _not_delta(key: str) -> Reason:
     )
 
 
-def _worse(reason: Reason, limit: Reason) -> Reason:
+def _lasting(reason: Reason, limit: Reason) -> Reason:
     """A lasting limit of the query or its sources, unless a rebuild was asked for anyway."""
     return reason if reason.code in ("POLICY_FULL",) else limit
 

@@ -10,7 +10,7 @@ from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.optimizer.scope import traverse_scope
 
-from python_ivm.errors import InvalidModel, IvmError
+from python_ivm.errors import InvalidModel
 
 DIALECT = "spark"
 
@@ -139,9 +139,3 @@ def pin_versions(sql: str, versions: dict[str, int]) -> str:
             clause = f" VERSION AS OF {versions[reference.key]}"
             pinned = pinned[: reference.end] + clause + pinned[reference.end :]
     return pinned
-
-
-def with_model(error: IvmError, model: str) -> IvmError:
-    """The same error, naming the model."""
-    error.model = model
-    return error

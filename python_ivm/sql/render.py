@@ -15,7 +15,6 @@ from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 
 from python_ivm.algebra.nodes import (
-    COUNT,
     Aggregate,
     At,
     ColumnRef,
@@ -373,8 +372,3 @@ def _group_key(expression: exp.Expr) -> exp.Expr:
         inner = inner.this
     ordinal = isinstance(inner, exp.Literal) and inner.is_int and len(inner.name) < 19
     return exp.cast(expression.copy(), "bigint") if ordinal else expression.copy()
-
-
-def count_column(relation: str) -> exp.Column:
-    """A relation's :data:`COUNT`."""
-    return ColumnRef(relation, COUNT).expression()

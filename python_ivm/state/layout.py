@@ -66,11 +66,6 @@ class Layout:
     sort: Sort | None = None
     columns: tuple[str, ...] = field(default=())
 
-    @property
-    def floating(self) -> bool:
-        """Whether some stored value is a floating sum, exact only up to rounding."""
-        return any(getattr(c, "kind", None) is Kind.FLOATING for c in self.counters)
-
 
 def arguments_to_type(plan: Node) -> dict[str, tuple[Node, tuple[Named, ...]]]:
     """The summed arguments whose types decide the layout, and the rows that they are over.

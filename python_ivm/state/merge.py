@@ -166,7 +166,7 @@ class _Update:
         measures = [
             Named(item.name, substitute(item.expression, columns))
             for counter in self.layout.counters
-            for item in _contributions(counter, count, self.inserts_only)
+            for item in counter.contributions(count, self.inserts_only)
         ]
         if self.layout.is_bag:
             measures.append(Named(HASH, row_hash([k.expression for k in keys])))
@@ -258,10 +258,6 @@ class _Update:
         if self.always_recomputed:
             return change(_new(counter))
         return exp.Case().when(change(LOST), change(_new(counter))).else_(value)
-
-
-def _contributions(counter: Counter, count: exp.Expr, inserts_only: bool) -> tuple[Named, ...]:
-    return counter.contributions(count, inserts_only)
 
 
 def _new(counter: Counter) -> str:

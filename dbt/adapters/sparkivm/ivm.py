@@ -22,6 +22,7 @@ from python_ivm.refresh.request import Options, Request
 logger = AdapterLogger("SparkIvm")
 
 STATE_SUFFIX = "__ivm_state"
+_PINNED = "version as of"
 _SETTINGS = ("spark.sql.ansi.enabled", "spark.sql.session.timeZone", "spark.sql.caseSensitive")
 
 
@@ -54,7 +55,9 @@ class IvmMixin(metaclass=AdapterMeta):
         state = target.identifier + (config.get("ivm_state_suffix") or STATE_SUFFIX)
         existing = self.get_relation(target.database, target.schema, target.identifier)
         is_view = existing is not None and existing.type == RelationType.View
-        information = getattr(existing, "information", None) or ""
+        information = (getattr(existing, "information", None) or "").lower()
+        # A view that still reads a former version of the state was left by a run that was killed.
+        stands = not information or (state.lower() in information and _PINNED not in information)
         root = config.get("location_root")
         with _as_dbt_errors(str(model["name"])):
             return Request(
@@ -65,7 +68,7 @@ class IvmMixin(metaclass=AdapterMeta):
                 options=Options.of(config),
                 settings=self._ivm_settings(),
                 full_refresh=full_refresh,
-                view_exists=is_view and (not information or state.lower() in information.lower()),
+                view_exists=is_view and stands,
                 table_in_the_way=existing is not None and not is_view,
                 properties={str(k): str(v) for k, v in (config.get("tblproperties") or {}).items()},
                 location=f"{root}/{state}" if root else None,
