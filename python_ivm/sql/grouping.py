@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from python_ivm.algebra.nodes import ColumnRef, Named
 from python_ivm.errors import InvalidModel, IvmError, NotYetImplemented
+from python_ivm.sql.grouping_sets import SET, GroupingSets, expand
 from python_ivm.sql.parse import position
 
 _AGGREGATE_NAMES = frozenset(
@@ -27,8 +28,6 @@ HOLE = "__ivm_subquery__"
 
 _WRAPPERS = (exp.IgnoreNulls, exp.RespectNulls)
 
-_GROUPING_SETS = (exp.Cube, exp.Rollup, exp.GroupingSets)
-
 
 @dataclass
 class AfterGrouping:
@@ -36,7 +35,13 @@ class AfterGrouping:
 
     relation: str
     keys: list[Named]
+    sets: GroupingSets | None = None
     measures: list[Named] = field(default_factory=list)
+
+    @property
+    def grouped_by(self) -> tuple[Named, ...]:
+        """The aggregate's keys."""
+        return tuple(self.keys if self.sets is None else self.sets.keys(self.keys))
 
     def apply(self, expression: exp.Expr, wanted: str | None = None) -> exp.Expr:
         """Replace keys and aggregate calls by columns; collect the calls as measures."""
@@ -45,6 +50,9 @@ class AfterGrouping:
             for key in self.keys:
                 if same(node, key.expression):
                     return ColumnRef(self.relation, key.name).expression()
+            if self.sets is not None and isinstance(node, (exp.Grouping, exp.GroupingId)):
+                number = ColumnRef(self.relation, SET).expression()
+                return self.sets.grouping(node, self.keys, number, same)
             if is_aggregate_call(node):
                 name = self.measure(node, wanted if node is top else None)
                 return ColumnRef(self.relation, name).expression()
@@ -107,17 +115,15 @@ def group_keys(
         bound: Binds an expression.
 
     Raises:
-        NotYetImplemented: For grouping sets and for GROUP BY ().
+        NotYetImplemented: For GROUP BY ().
     """
-    for construct in ("grouping_sets", "cube", "rollup", "totals"):
-        if group.args.get(construct):
-            raise _not_yet(construct.replace("_", " ").upper(), group)
-    for expression in group.expressions:
-        if isinstance(expression, _GROUPING_SETS):
-            words = {exp.Cube: "CUBE", exp.Rollup: "ROLLUP", exp.GroupingSets: "GROUPING SETS"}
-            raise _not_yet(words[type(expression)], group)
+    if group.args.get("totals"):
+        raise _not_yet("WITH TOTALS", group)
+    sets = expand(group)
     if group.args.get("all"):
         expressions = [e for _, e in selects if not has_aggregate(e)]
+    elif sets is not None:
+        expressions = [bound(e) for members in sets for e in members]
     elif group.expressions:
         expressions = [bound(e) for e in group.expressions]
     else:
@@ -133,6 +139,24 @@ def group_keys(
             shown = expression.name if isinstance(expression, exp.Column) else f"key_{number}"
         keys.append(Named(shown if shown not in taken else f"key_{number}", expression))
     return keys
+
+
+def grouping_sets(
+    group: exp.Group, keys: list[Named], bound: Callable[[exp.Expr], exp.Expr], relation: str
+) -> GroupingSets | None:
+    """The grouping sets over bound keys; None if the GROUP BY has plain keys only."""
+    sets = expand(group)
+    if sets is None:
+        return None
+    members = tuple(
+        frozenset(
+            index
+            for index, key in enumerate(keys)
+            if any(same(bound(e), key.expression) for e in expressions)
+        )
+        for expressions in sets
+    )
+    return GroupingSets(relation, members)
 
 
 def _not_yet(construct: str, group: exp.Group) -> NotYetImplemented:

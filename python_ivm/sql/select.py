@@ -29,6 +29,7 @@ from python_ivm.sql.grouping import (
     HOLE,
     AfterGrouping,
     group_keys,
+    grouping_sets,
     has_aggregate,
     is_aggregate_call,
     refuse_aggregates,
@@ -104,9 +105,9 @@ class SelectBinder:
         keys = tuple(order_key(k, before, grouping) for k in keys)
         keys = tuple(k for k in keys if not is_constant(k.this))
         if grouping is not None:
-            node = Aggregate(
-                node, grouping.relation, tuple(grouping.keys), tuple(grouping.measures)
-            )
+            if grouping.sets is not None:
+                node = Join((node, grouping.sets.rows))
+            node = Aggregate(node, grouping.relation, grouping.grouped_by, tuple(grouping.measures))
         if having is not None:
             node, (having,) = self._filled(node, [having])
             node = Filter(node, having)
@@ -328,7 +329,11 @@ class SelectBinder:
                 for k, e in zip(keys, every[len(selects) : len(selects) + len(keys)], strict=True)
             ]
             having = every[-1] if having is not None else None
-        grouping = AfterGrouping(self.binder.name(f"{self.wanted}_groups"), keys)
+        sets = None
+        if group is not None:
+            named = self.binder.name("grouping_sets")
+            sets = grouping_sets(group, keys, self.expression, named)
+        grouping = AfterGrouping(self.binder.name(f"{self.wanted}_groups"), keys, sets)
         shown = [(name, grouping.apply(e, wanted=name)) for name, e in selects]
         condition = grouping.apply(having) if having is not None else None
         qualified = grouping.apply(qualify) if qualify is not None else None

@@ -9,6 +9,9 @@ import pytest
 from python_ivm.refresh.statements import Strategy
 from tests.planner.lake import Lake
 
+NEVER_EMPTY = "(select k, v from s.a union all select * from (values (9, 9)) as w(x, y)) a "
+"""Over no rows, DuckDB's ROLLUP has a grand total and Spark's has not."""
+
 QUERIES = {
     "left": "select a.k, a.v, b.w from s.a left join s.b on a.k = b.k",
     "left_residual": "select a.k, a.v, b.w from s.a left join s.b on a.k = b.k and b.w > a.v",
@@ -84,6 +87,20 @@ QUERIES = {
     "window_share": "select k, sum(v) as t, sum(sum(v)) over () as whole from s.a group by k",
     "limit_inside": "select t.v, b.w from (select k, v from s.a order by v desc, k limit 3) t "
     "join s.b on t.k = b.k",
+    "rollup": "select k, v, sum(v) as t, count(*) as n from "
+    + NEVER_EMPTY
+    + "group by rollup (k, v)",
+    "cube": "select k, v, min(v) as t, grouping(k) as g, grouping_id(k, v) as i from "
+    + NEVER_EMPTY
+    + "group by cube (k, v)",
+    "grouping_sets": "select k, v, count(*) as n from "
+    + NEVER_EMPTY
+    + "group by grouping sets ((k, v), (k), ())",
+    "plain_and_rollup": "select k, v, count(*) as n from s.a group by k, rollup (v) "
+    "having count(*) > 0",
+    "rollup_below": "select x.t, count(*) as n from (select k, sum(v) as t from "
+    + NEVER_EMPTY
+    + "group by rollup (k)) x group by x.t",
     "values": "select a.v, d.name from s.a join (values (1, 'x'), (2, 'y')) as d(v, name) "
     "on a.v = d.v",
 }

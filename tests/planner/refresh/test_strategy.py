@@ -17,7 +17,7 @@ from python_ivm.state.bookmark import Bookmark
 from tests.planner.lake import Lake
 
 SQL = "select k, sum(v) t from s.x group by k"
-NO_RULE = "select k, sum(v) as t from s.x group by cube (k)"
+NO_RULE = "select k, kurtosis(v) y from s.x group by k"
 
 
 class OddLake(Lake):
@@ -250,8 +250,6 @@ def test_what_has_no_rule_is_rebuilt_told_or_refused(xs: OddLake, policy: Policy
 @pytest.mark.parametrize(
     ("sql", "names"),
     [
-        ("select k, sum(v) t from s.x group by cube (k)", None),
-        ("select k, sum(v) t from s.x group by rollup (k)", None),
         ("select k, first(v) f from s.x group by k", "first"),
         ("select k, t.n from (select k, sum(f) n from s.z group by k) t", None),
         ("select n from (select k, sum(f) n from s.z group by k) q group by n", "floating"),
