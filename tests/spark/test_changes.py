@@ -1,0 +1,279 @@
+"""What can happen to a source between two runs, and what a refresh then does."""
+
+from __future__ import annotations
+
+import pytest
+
+from python_ivm.errors import InvalidModel
+from tests.spark.workbench import FEED, Bench
+
+R_JOIN_S = "select r.k, r.v, s.w from r join s on r.k = s.k"
+SUMS = "select k, count(*) as n, sum(v) as total, min(v) as lo from r group by k"
+
+
+@pytest.fixture
+def two(bench: Bench) -> Bench:
+    """R and S with a bag over their join and sums over R."""
+    bench.table("r", "k int, v int", "(1, 10)", "(1, 11)", "(2, 20)", "(null, 0)")
+    bench.table("s", "k int, w string", "(1, 'a')", "(3, 'c')")
+    bench.view(R_JOIN_S)
+    bench.view(SUMS)
+    return bench
+
+
+def test_inserts_into_both_sides_of_a_join_meet_each_other_once(bench: Bench) -> None:
+    bench.table("r", "k int, v int", "(1, 10)")
+    bench.table("s", "k int, w string", "(1, 'a')")
+    view = bench.view(R_JOIN_S)
+    bench.sql("insert into r values (1, 11), (2, 20)", "insert into s values (1, 'b'), (2, 'z')")
+    outcome = view.refresh()
+    assert view.rows() == [
+        (1, 10, "a"), (1, 10, "b"), (1, 11, "a"), (1, 11, "b"), (2, 20, "z")
+    ]  # fmt: skip
+    assert outcome.response._message == "incremental: +4 ~0 -0 rows from r@1→2, s@1→2"
+
+
+def test_deletions_updates_and_inserts_on_both_sides_at_once(two: Bench) -> None:
+    two.sql(
+        "update r set k = 3 where v = 11",
+        "delete from r where v = 10",
+        "insert into r values (1, 12), (1, 12)",
+        "update s set k = 2 where k = 1",
+        "insert into s values (1, 'new'), (3, 'c')",
+    )
+    two.refresh()
+
+
+def test_an_update_that_changes_nothing_writes_no_row(two: Bench) -> None:
+    two.sql("update r set v = v")
+    for view in two.views:
+        outcome = view.refresh()
+        assert (outcome.response.rows_affected, view.refresh("noop").refresh.reason) == (
+            0, "UNCHANGED",
+        )  # fmt: skip
+        newest = two.history(view.state)[0]["operationMetrics"]
+        assert newest["numTargetFilesAdded"] == newest["numTargetFilesRemoved"] == "0"
+
+
+def test_rows_deleted_and_inserted_again_cancel_out(two: Bench) -> None:
+    two.sql(
+        "delete from r where k = 1",
+        "insert into r values (1, 10), (1, 11)",
+        "delete from s",
+        "insert into s values (1, 'a'), (3, 'c')",
+    )
+    for view in two.views:
+        assert view.refresh().response.rows_affected == 0
+
+
+def test_several_commits_between_two_runs(two: Bench) -> None:
+    two.sql(
+        "insert into r values (1, 1)",
+        "update r set v = 2 where v = 1",
+        "delete from r where v = 2",
+        "insert into r values (5, 1)",
+        "update r set k = 6 where k = 5",
+        "insert into s values (6, 'six')",
+    )
+    two.refresh()
+
+
+def test_commits_that_change_no_row_are_a_noop(two: Bench) -> None:
+    two.sql("insert into r values (1, 5)")
+    two.refresh()
+    two.sql(
+        "optimize r",
+        "alter table r set tblproperties ('delta.logRetentionDuration' = 'interval 60 days')",
+        "vacuum r",
+        "comment on table r is 'a table'",
+        "alter table r add constraint positive check (v >= 0)",
+        "alter table r alter column v comment 'a column'",
+    )
+    for view in two.views:
+        before = len(two.history(view.state))
+        view.refresh("noop")
+        assert len(two.history(view.state)) == before
+    two.sql("insert into r values (3, 6)", "optimize r")
+    two.refresh()
+
+
+def test_truncate_and_insert_overwrite(two: Bench) -> None:
+    one_row = two.view("select count(*) as n, sum(v) as total, max(v) as hi from r")
+    two.sql("insert overwrite r values (1, 10), (7, 70)")
+    two.refresh()
+    two.sql("truncate table r")
+    two.refresh()
+    assert one_row.rows() == [(0, None, None)]
+    two.sql("insert into r values (1, 1)")
+    two.refresh()
+
+
+def test_merges_into_a_source(two: Bench) -> None:
+    two.sql(
+        "merge into r using (values (8, 80), (1, 10)) as n (k, v) on r.v = n.v "
+        "when not matched then insert *"
+    )
+    two.refresh()
+    two.sql(
+        "merge into r using (values (1, 10, 'd'), (1, 11, 'u'), (3, 30, 'i')) as n (k, v, what) "
+        "on r.v = n.v when matched and what = 'd' then delete "
+        "when matched then update set k = 3, v = 12 when not matched then insert (k, v) "
+        "values (n.k, n.v)"
+    )
+    two.refresh()
+    two.sql("merge into r using (select 10000 as v) as n on r.v = n.v when matched then delete")
+    two.refresh("noop")
+
+
+def test_a_restored_source_goes_back_with_its_rows(two: Bench) -> None:
+    two.sql("insert into r values (1, 100)", "delete from r where k = 2")
+    two.refresh()
+    two.sql("restore table r to version as of 1")
+    two.refresh()
+
+
+def test_a_replaced_source_rebuilds_and_then_goes_on(two: Bench) -> None:
+    two.sql(f"create or replace table r using delta {FEED} as select 1 as k, 2 as v")
+    for view in two.views:
+        assert view.refresh("full").refresh.reason == "SOURCE_REPLACED"
+    two.sql("insert into r values (3, 4)")
+    two.refresh()
+
+
+def test_a_source_dropped_and_made_anew_with_as_many_versions(two: Bench) -> None:
+    two.sql("drop table r")
+    two.table("r", "k int, v int", "(1, 99)")
+    assert len(two.history("r")) == 2
+    for view in two.views:
+        assert view.refresh("full").refresh.reason == "SOURCE_RECREATED"
+
+
+def test_a_source_dropped_and_made_anew_with_more_versions(two: Bench) -> None:
+    two.sql("drop table r")
+    two.table("r", "k int, v int", "(1, 99)")
+    two.sql("insert into r values (3, 1)", "delete from r where v = 99")
+    for view in two.views:
+        assert view.refresh("full").refresh.reason == "SOURCE_RECREATED"
+
+
+def test_a_missing_source_is_named_and_the_view_stays(two: Bench) -> None:
+    two.sql("drop table s")
+    view = two.views[0]
+    with pytest.raises(InvalidModel, match="Table s does not exist"):
+        view.run()
+    assert len(view.rows()) == 2
+
+
+def test_a_new_column_shows_in_select_star(bench: Bench) -> None:
+    bench.table("r", "k int, v int", "(1, 10)", "(2, 20)")
+    star = bench.view("select * from r")
+    named = bench.view("select k, v from r")
+    bench.sql("alter table r add columns (extra string)")
+    assert star.refresh("full").refresh.reason == "SCHEMA_CHANGED"
+    assert named.refresh("noop").refresh.reason == "UNCHANGED"
+    bench.sql("insert into r values (1, 10, 'x'), (1, 10, null)")
+    bench.refresh()
+
+
+def test_a_new_column_and_new_rows_in_one_step(bench: Bench) -> None:
+    bench.table("r", "k int, v int", "(1, 10)", "(2, 20)")
+    star = bench.view("select * from r")
+    named = bench.view("select v, count(*) as n from r group by v")
+    bench.sql("alter table r add columns (extra string)", "insert into r values (1, 10, 'x')")
+    star.refresh("full")
+    named.refresh("incremental")
+
+
+@pytest.mark.parametrize("sql", ["select k, v from r", "select k, sum(v) as v from r group by k"])
+def test_a_columns_type_changed_in_place(bench: Bench, sql: str) -> None:
+    bench.table("r", "k int, v int", "(1, 10)")
+    bench.sql("alter table r set tblproperties ('delta.enableTypeWidening' = true)")
+    view = bench.view(sql)
+    bench.sql("alter table r alter column v type bigint", "insert into r values (1, 5000000000)")
+    assert view.refresh("full").refresh.reason == "SCHEMA_CHANGED"
+    bench.sql("delete from r where v = 10")
+    view.refresh()
+
+
+def test_a_renamed_and_a_dropped_column(bench: Bench) -> None:
+    bench.table("r", "k int, v int, old int", "(1, 10, 0)")
+    bench.sql("alter table r set tblproperties ('delta.columnMapping.mode' = 'name')")
+    view = bench.view("select k, v from r")
+    bench.sql("alter table r rename column old to older", "insert into r values (2, 20, 0)")
+    view.refresh(None)
+    bench.sql("alter table r drop column older", "insert into r values (3, 30)")
+    view.refresh(None)
+    bench.sql("insert into r values (4, 40)")
+    view.refresh()
+    bench.sql("alter table r rename column v to w")
+    with pytest.raises(InvalidModel, match="Column v does not exist"):
+        view.run()
+
+
+def test_a_change_feed_that_was_off_for_a_while(two: Bench) -> None:
+    two.sql(
+        "alter table r set tblproperties (delta.enableChangeDataFeed = false)",
+        "insert into r values (1, 77)",
+        "alter table r set tblproperties (delta.enableChangeDataFeed = true)",
+    )
+    for view in two.views:
+        outcome = view.refresh("full")
+        assert outcome.refresh.reason == "CHANGE_FEED_GAP"
+        assert "line 1 pos" not in outcome.response._message
+    two.sql("insert into r values (1, 78)")
+    two.refresh()
+
+
+def test_a_source_without_a_change_feed_says_how_to_switch_it_on(bench: Bench) -> None:
+    bench.table("r", "k int, v int", "(1, 10)", feed=False)
+    view = bench.view(SUMS)
+    for rows in ("(1, 5)", "(2, 5)"):
+        bench.sql(f"insert into r values {rows}")
+        outcome = view.refresh("full")
+        assert outcome.refresh.reason == "CHANGE_FEED_OFF"
+        assert "ALTER TABLE `r` SET TBLPROPERTIES (delta.enableChangeDataFeed = true)" in (
+            outcome.refresh.explanation
+        )
+        assert "ivm_enable_change_feed: true" in outcome.refresh.explanation
+
+
+def test_the_change_feed_may_be_switched_on(bench: Bench) -> None:
+    bench.table("r", "k int, v int", "(1, 10)", feed=False)
+    view = bench.view(SUMS, ivm_enable_change_feed=True)
+    bench.sql("insert into r values (1, 5)")
+    view.refresh()
+
+
+def test_old_files_that_were_vacuumed_away(two: Bench) -> None:
+    two.sql(
+        "delete from r where v = 11",
+        "insert into s values (1, 'late'), (2, 'late')",
+        "set spark.databricks.delta.retentionDurationCheck.enabled = false",
+        "vacuum r retain 0 hours",
+    )
+    join, _ = two.views
+    outcome = join.refresh(None)
+    assert outcome.refresh.reason in ("CHANGED", "CHANGE_FEED_GAP")
+    two.sql("insert into r values (2, 1)", "insert into s values (2, 'x')")
+    two.views[1].refresh(None)
+    join.refresh()
+
+
+def test_a_change_feed_vacuumed_before_it_was_read(two: Bench) -> None:
+    two.sql(
+        "update r set v = v + 1",
+        "set spark.databricks.delta.retentionDurationCheck.enabled = false",
+        "vacuum r retain 0 hours",
+    )
+    for view in two.views:
+        assert view.refresh("full").refresh.reason == "CHANGE_FEED_GAP"
+    two.sql("insert into r values (2, 1)")
+    two.refresh()
+
+
+def test_the_same_table_named_in_different_ways(bench: Bench) -> None:
+    bench.table("r", "k int, v int", "(1, 10)", "(2, 20)")
+    bench.view(f"select a.k, b.v from r a join {bench.schema}.R b on a.k = b.k")
+    bench.view(f"select a.k, count(*) as n from r a, spark_catalog.{bench.schema}.r b group by a.k")
+    bench.sql("insert into r values (1, 11)", "delete from r where v = 10")
+    bench.refresh()

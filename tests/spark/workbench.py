@@ -1,0 +1,192 @@
+"""Maintained views on a real Spark without dbt around them: what a dbt run does, in a second."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.sparkivm.refresher import Outcome, Refresher
+from dbt.adapters.sparkivm.session import SessionHandle
+from dbt.adapters.sparkivm.warehouse import Row, SparkWarehouse
+from python_ivm.refresh.request import Options, Request
+
+FEED = "tblproperties (delta.enableChangeDataFeed = true)"
+SETTINGS = ("spark.sql.ansi.enabled", "spark.sql.session.timeZone", "spark.sql.caseSensitive")
+
+
+class Bench:
+    """One Spark session in a schema of its own, and the views that a test maintains in it."""
+
+    def __init__(self, new_session: Callable[[], Any], schema: str) -> None:
+        self.schema = schema
+        self.new_session = new_session
+        self.handle = SessionHandle(new_session())
+        self.sql(f"create schema if not exists {schema}", f"use {schema}")
+        self.views: list[View] = []
+
+    def sql(self, *statements: str) -> list[Any]:
+        """Run statements; the rows of the last one."""
+        found: list[Any] = []
+        for statement in statements:
+            found = self.handle.session.sql(statement).collect()
+        return found
+
+    def query(self, sql: str) -> list[Row]:
+        """Run a statement as the adapter does, with its errors."""
+        return query(self.handle, sql)
+
+    def table(self, name: str, columns: str, *rows: str, feed: bool = True) -> None:
+        """Create a Delta table and insert rows, given as tuples in SQL."""
+        self.sql(f"create table {name} ({columns}) using delta {FEED if feed else ''}")
+        if rows:
+            self.sql(f"insert into {name} values {', '.join(rows)}")
+
+    def view(self, sql: str, **options: Any) -> View:
+        """Build a maintained view."""
+        view = View(self, f"m{len(self.views) + 1}", sql, options)
+        self.views.append(view)
+        assert view.refresh("full").refresh.reason == "FIRST_BUILD"
+        return view
+
+    def refresh(self, strategy: str | None = "incremental") -> None:
+        """Refresh all views, and compare each with its query."""
+        for view in self.views:
+            view.refresh(strategy)
+
+    def history(self, table: str) -> list[Row]:
+        """A table's commits, newest first."""
+        return self.query(f"describe history {table}")
+
+    def columns(self, query: str) -> list[tuple[str, str]]:
+        """Names and types of a query's columns."""
+        return [(r["col_name"], r["data_type"]) for r in self.query(f"describe query {query}")]
+
+
+@dataclass
+class View:
+    """A maintained view."""
+
+    bench: Bench
+    name: str
+    sql: str
+    options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def state(self) -> str:
+        """The state table's name."""
+        return f"{self.name}__ivm_state"
+
+    def request(self, **changes: Any) -> Request:
+        """What dbt would ask of the planner."""
+        given = {**self.options, **changes}
+        full_refresh = given.pop("full_refresh", None)
+        schema = self.bench.schema
+        text = SparkWarehouse(self.bench.query).view_text((schema, self.name))
+        settings = {key: self.bench.query(f"set {key}")[0]["value"] for key in SETTINGS}
+        return Request(
+            self.name,
+            given.pop("sql", self.sql),
+            view=(schema, self.name),
+            state=(schema, self.state),
+            options=Options.of(given),
+            settings=settings,
+            full_refresh=full_refresh,
+            view_exists=text is not None and self.state in text,
+        )
+
+    def run(self, **changes: Any) -> Outcome:
+        """Refresh once, as a dbt run would."""
+        return refresher(self.bench.query).refresh(self.request(**changes))
+
+    def refresh(self, strategy: str | None = "incremental", **changes: Any) -> Outcome:
+        """Refresh once; the strategy must be this one, and the view then equals its query."""
+        if "sql" in changes:
+            self.sql = changes["sql"]
+        outcome = self.run(**changes)
+        told = f"{outcome.refresh.reason}: {outcome.refresh.explanation}"
+        if strategy is not None:
+            assert outcome.refresh.strategy.value == strategy, told
+        self.check()
+        return outcome
+
+    def check(self) -> None:
+        """Fail unless the view equals its query: rows, column names and types."""
+        shown = f"select * from {self.name}"
+        assert self.bench.columns(shown) == self.bench.columns(self.sql)
+        actual, expected = bag(self.bench.sql(shown)), bag(self.bench.sql(self.sql))
+        missing, excess = list((expected - actual).elements()), list((actual - expected).elements())
+        for row in list(missing):
+            close = next((other for other in excess if _close(row, other)), None)
+            if close is not None:
+                missing.remove(row)
+                excess.remove(close)
+        assert not missing and not excess, f"missing {missing}, too many {excess}: {self.sql}"
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """The view's rows, sorted."""
+        found = self.bench.sql(f"select * from {self.name}")
+        return sorted((tuple(row) for row in found), key=repr)
+
+
+def refresher(query: Callable[[str], list[Row]]) -> Refresher:
+    """A refresher that drops no table."""
+    return Refresher(query, lambda: None)
+
+
+def query(handle: SessionHandle, sql: str) -> list[Row]:
+    """A statement's rows, as the adapter reads them."""
+    cursor = handle.cursor()
+    cursor.execute(sql)
+    names = [column[0] for column in cursor.description or []]
+    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()] if names else []
+
+
+def failing(
+    query: Callable[[str], list[Row]], before: str = "", after: str = "", message: str = "killed"
+) -> Callable[[str], list[Row]]:
+    """A query function whose process dies before, or after, statements that start so."""
+
+    def run(sql: str) -> list[Row]:
+        start = sql.lstrip()
+        if before and start.startswith(before):
+            raise DbtRuntimeError(message)
+        rows = query(sql)
+        if after and start.startswith(after):
+            raise DbtRuntimeError(message)
+        return rows
+
+    return run
+
+
+def bag(rows: list[Any]) -> Counter[tuple[Any, ...]]:
+    """Rows with their multiplicities."""
+    return Counter(tuple(_plain(value) for value in row) for row in rows)
+
+
+def _plain(value: Any) -> Any:
+    """A value that can be counted; NaN equals itself."""
+    if isinstance(value, float) and math.isnan(value):
+        return "NaN"
+    if isinstance(value, Decimal):
+        return ("decimal", str(value))
+    if isinstance(value, (list, tuple)):
+        return tuple(_plain(v) for v in value)
+    if isinstance(value, Mapping):
+        return tuple(sorted((repr(k), _plain(v)) for k, v in value.items()))
+    if isinstance(value, bytearray):
+        return bytes(value)
+    return value
+
+
+def _close(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+    """Whether rows differ only by the last digits of floating numbers."""
+    return all(
+        x == y or (isinstance(x, float) and isinstance(y, float) and math.isclose(x, y))
+        for x, y in zip(one, other, strict=True)
+    )
