@@ -221,6 +221,8 @@ class Planner:
         """A rebuild; under the policy ``strict`` an error instead of a fallback."""
         number = self._number_of_rebuild(bookmark)
         feeds = self._check_change_feeds()
+        if feeds is not None and reason.code == "CHANGE_FEED_GAP":
+            reason = feeds  # says what to do about it
         current = sources.current_versions(self.warehouse, self.distinct_references())
         opaque = [r.key for r in self.distinct_references() if r.key not in current]
         maintained = None if opaque else self.maintained(None)

@@ -59,6 +59,14 @@ SESSION_TYPES: tuple[type[exp.Expr], ...] = tuple(
     if hasattr(exp, name)
 )
 
+GENERATORS = frozenset(
+    {
+        "range", "explode", "explode_outer", "posexplode", "posexplode_outer", "inline",
+        "inline_outer", "stack", "json_tuple", "variant_explode", "variant_explode_outer", "table",
+    }
+)  # fmt: skip
+"""Functions in FROM whose rows follow from their arguments; any other can read tables unseen."""
+
 
 def check_deterministic(query: exp.Query) -> None:
     """Refuse functions whose result does not follow from the sources.
@@ -91,6 +99,8 @@ def check_deterministic(query: exp.Query) -> None:
                 hint="Pass the value in by dbt's var() or target, or use materialized='table'.",
                 **_place(node),
             )
+        if isinstance(node, exp.Table) and isinstance(node.this, exp.Anonymous):
+            _check_generator(node.this)
         if isinstance(node, exp.TableSample):
             raise Unsupported(
                 "TABLESAMPLE takes other rows at every read",
@@ -98,6 +108,23 @@ def check_deterministic(query: exp.Query) -> None:
                 hint="Sample by a hash of a key in WHERE, or use materialized='table'.",
                 **_place(node),
             )
+
+
+def _check_generator(call: exp.Anonymous) -> None:
+    """Refuse a function in FROM that can read a table: its changes would go unnoticed."""
+    name = call.name.lower()
+    if name == "table":  # TABLE(range(3))
+        for inner in call.expressions:
+            if isinstance(inner, exp.Anonymous):
+                _check_generator(inner)
+    if name in GENERATORS:
+        return
+    raise Unsupported(
+        f"{name}() in FROM can read tables whose changes are not seen",
+        operator=f"{name}()",
+        hint="Name the tables themselves, or use materialized='table'.",
+        **_place(call),
+    )
 
 
 def _sql_name(node: exp.Expr) -> str:

@@ -25,6 +25,7 @@ class TableReference:
         end: Offset in the text behind the name's last character.
         line: Line of the name, from 1.
         column: Column of the name, from 1.
+        pinned: Whether the text itself says which version to read.
     """
 
     parts: tuple[str, ...]
@@ -32,6 +33,7 @@ class TableReference:
     end: int
     line: int | None
     column: int | None
+    pinned: bool = False
 
     @property
     def key(self) -> str:
@@ -119,6 +121,7 @@ def table_references(query: exp.Query) -> list[TableReference]:
                 end=last.meta.get("end", 0) + 1,
                 line=where.get("line"),
                 column=where.get("column"),
+                pinned=source.args.get("version") is not None,
             )
     return sorted(found.values(), key=lambda reference: reference.start)
 
@@ -131,11 +134,12 @@ def pin_versions(sql: str, versions: dict[str, int]) -> str:
 
     Args:
         sql: The model's compiled SQL.
-        versions: Version by table key; tables that are not named are left as they are.
+        versions: Version by table key; tables that are not named, and those whose version the text
+            gives already, are left as they are.
     """
     pinned = sql
     for reference in reversed(table_references(parse(sql))):
-        if reference.key in versions:
+        if reference.key in versions and not reference.pinned:
             clause = f" VERSION AS OF {versions[reference.key]}"
             pinned = pinned[: reference.end] + clause + pinned[reference.end :]
     return pinned

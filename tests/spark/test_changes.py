@@ -110,13 +110,13 @@ def test_truncate_and_insert_overwrite(two: Bench) -> None:
 
 def test_merges_into_a_source(two: Bench) -> None:
     two.sql(
-        "merge into r using (values (8, 80), (1, 10)) as n (k, v) on r.v = n.v "
+        "merge into r using (select * from values (8, 80), (1, 10) as t(k, v)) as n on r.v = n.v "
         "when not matched then insert *"
     )
     two.refresh()
     two.sql(
-        "merge into r using (values (1, 10, 'd'), (1, 11, 'u'), (3, 30, 'i')) as n (k, v, what) "
-        "on r.v = n.v when matched and what = 'd' then delete "
+        "merge into r using (select * from values (1, 10, 'd'), (1, 11, 'u'), (3, 30, 'i') "
+        "as t(k, v, what)) as n on r.v = n.v when matched and what = 'd' then delete "
         "when matched then update set k = 3, v = 12 when not matched then insert (k, v) "
         "values (n.k, n.v)"
     )

@@ -234,9 +234,7 @@ def test_names_hooks_and_properties(lake: DbtProject) -> None:
 
 def test_settings_do_not_leak_into_the_next_statement_or_model(lake: DbtProject) -> None:
     lake.models(m=sums(lake, post_hook=f"insert into {lake.schema}.log select 1"))
-    lake.models(
-        n="{{ config(materialized='table') }} -- depends_on: {{ ref('m') }}\nselect 1 as x"
-    )
+    lake.models(n="{{ config(materialized='table') }} -- depends_on: {{ ref('m') }}\nselect 1 as x")
     lake.sql("create table log (x int) using delta")
     for _ in range(2):
         lake.run()

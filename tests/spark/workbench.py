@@ -97,7 +97,7 @@ class View:
             options=Options.of(given),
             settings=settings,
             full_refresh=full_refresh,
-            view_exists=text is not None and self.state in text,
+            view_exists=text is not None and self.state in text and "VERSION AS OF" not in text,
         )
 
     def run(self, **changes: Any) -> Outcome:

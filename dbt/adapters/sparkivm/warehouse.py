@@ -71,8 +71,14 @@ class SparkWarehouse:
         return [(row["col_name"], row["data_type"]) for row in rows]
 
     def enable_change_feed(self, parts: tuple[str, ...]) -> None:
-        """Switch a source's change feed on."""
-        self._query(f"ALTER TABLE {quoted_name(parts)} SET TBLPROPERTIES ({CHANGE_FEED} = true)")
+        """Switch a source's change feed on, unless another model's thread has just done so."""
+        try:
+            self._query(
+                f"ALTER TABLE {quoted_name(parts)} SET TBLPROPERTIES ({CHANGE_FEED} = true)"
+            )
+        except DbtRuntimeError:
+            if self.properties(parts).get(CHANGE_FEED) != "true":
+                raise
 
     def _ask(self, sql: str, *absent: str) -> list[Row] | None:
         """A query's rows; None if its error says that there is no such thing."""

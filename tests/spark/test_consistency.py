@@ -1,0 +1,80 @@
+"""The test `ivm_consistent` finds what differs, and only that."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.conftest import MakeProject
+from tests.helpers.dbt_project import DbtProject
+from tests.spark.workbench import FEED
+
+IVM = "{{ config(materialized='incremental_ivm') }}\n"
+MODELS = {
+    "bag": "select i, f from {s}.x",
+    "sums": "select i, sum(f) as s, count(*) as n from {s}.x group by i",
+    "top": "select i, count(*) as n from {s}.x group by i order by n desc, i limit 1",
+    "whole": "select sum(f) as s, count(*) as n from {s}.x",
+    "only_floats": "select f from {s}.x",
+    "rebuilt": "select n, count(*) as c from (select i, sum(f) as n from {s}.x group by i) "
+    "group by n",
+}
+
+
+@pytest.fixture
+def lake(make_project: MakeProject) -> DbtProject:
+    project = make_project()
+    s = project.schema
+    project.sql(f"create table x (i int, f double) using delta {FEED}")
+    project.sql("insert into x values (1, 0.1), (1, 0.1), (2, 1e16), (2, 1), (null, null)")
+    tests: list[Any] = ["ivm_consistent"]
+    project.models(**{name: IVM + sql.format(s=s) for name, sql in MODELS.items()})
+    nodes = [{"name": name, "data_tests": tests} for name in MODELS]
+    project.write({"models/schema.yml": json.dumps({"models": nodes})})
+    return project
+
+
+def verdicts(project: DbtProject, *args: str) -> dict[str, str]:
+    result = project.dbt("test", *args)
+    return {
+        name.removeprefix("ivm_consistent_").strip("_"): status
+        for name, status in result.statuses.items()
+    }
+
+
+def test_it_fails_on_every_kind_of_difference(lake: DbtProject) -> None:
+    unbuilt = lake.dbt("test", "--select", "bag")
+    (told,) = [unbuilt.message(name) for name in unbuilt.statuses]
+    assert "Run the model before its tests" in told, told
+    lake.run()
+    assert set(verdicts(lake).values()) == {"pass"}
+    # Changes that no run has applied yet are no difference.
+    lake.sql("insert into x values (7, 7.0)")
+    assert set(verdicts(lake).values()) == {"pass"}
+    lake.run()
+    assert set(verdicts(lake, "--store-failures").values()) == {"pass"}
+
+    for change in (
+        "update bag__ivm_state set __ivm_count__ = 1 where i = 1",  # one too few
+        "update sums__ivm_state set s = s + 0.001 where i = 1",  # more than a rounding error
+        "update top__ivm_state set n = 9 where i = 7",
+        "update whole__ivm_state set n = 1",
+        "update only_floats__ivm_state set __ivm_count__ = 3 where f = 0.1",  # one too many
+        "delete from rebuilt__ivm_state where __ivm_col_2__ > 0",
+    ):
+        lake.sql(change)
+    result = lake.dbt("test", "--store-failures")
+    assert set(result.statuses.values()) == {"fail"}, result.statuses
+    assert "(i=1, " in result.log and "expected" in result.log
+    stored = lake.sql(f"show tables in {lake.schema}_dbt_test__audit")
+    assert len(stored) == len(MODELS)
+
+
+def test_it_is_an_error_on_what_is_not_maintained(lake: DbtProject) -> None:
+    lake.models(bag=f"select i, f from {lake.schema}.x")
+    lake.run("--select", "bag")
+    result = lake.dbt("test", "--select", "bag")
+    (told,) = [result.message(name) for name in result.statuses]
+    assert "Set materialized='incremental_ivm' on the model" in told, told
