@@ -12,6 +12,15 @@ import pytest
 from tests.helpers.dbt_project import DbtProject
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Options for what is too slow for the default run."""
+    parser.addoption(
+        "--ivm-all-operators",
+        action="store_true",
+        help="run every operator's query on Spark, not every fourth",
+    )
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark by fixture, so that `-m "not spark"` is always the fast part of the suite."""
     for item in items:

@@ -36,7 +36,12 @@ from python_ivm.sql.grouping import (
 )
 from python_ivm.sql.order import Order, is_constant, modifiers, order_key
 from python_ivm.sql.parse import position
-from python_ivm.sql.subqueries import Subqueries, flat_names
+from python_ivm.sql.subqueries import (
+    Subqueries,
+    flat_names,
+    is_list_query,
+    negations_inside,
+)
 
 if TYPE_CHECKING:
     from python_ivm.sql.bind import Binder, Cte
@@ -236,7 +241,7 @@ class SelectBinder:
 
     def expression(self, expression: exp.Expr) -> exp.Expr:
         """An expression over the plan's columns; subqueries in it become holes."""
-        copied = expression.copy()
+        copied = negations_inside(expression)
         for node in _outermost_subqueries(copied):
             hole = self.subqueries.hole(node)
             if node is copied:
@@ -407,8 +412,9 @@ class SelectBinder:
 
 def _outermost_subqueries(expression: exp.Expr) -> list[exp.Expr]:
     """The subqueries of an expression that are in no other one."""
-    asks_list = isinstance(expression, exp.In) and expression.args.get("query") is not None
-    if asks_list or isinstance(expression, _SUBQUERIES):
+    if is_list_query(expression) or isinstance(expression, _SUBQUERIES):
+        return [expression]
+    if isinstance(expression, exp.Not) and is_list_query(expression.this.unnest()):
         return [expression]
     return [
         found for child in expression.iter_expressions() for found in _outermost_subqueries(child)

@@ -7,7 +7,7 @@ correlation is a conjunction at the subquery's top; papers/outer-join-semijoin-i
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -43,12 +43,14 @@ class Matched:
     Attributes:
         other: The subquery's rows.
         conditions: When one of them matches, over its columns and those of the query around.
-        unknown: For IN, when a comparison with one of them is NULL.
+        unknown: For IN, when one of them matches or its comparison is NULL.
+        negated: Whether the value asked for is the opposite.
     """
 
     other: Node
     conditions: tuple[exp.Expr, ...]
     unknown: tuple[exp.Expr, ...] | None = None
+    negated: bool = False
 
 
 @dataclass(frozen=True)
@@ -92,9 +94,17 @@ class Subqueries:
     # -- inside an expression ----------------------------------------------------------------
 
     def hole(self, subquery: exp.Expr) -> exp.Expr:
-        """A column that stands for a subquery until :meth:`fill`."""
-        if _is_predicate(subquery):
-            bound: Matched | Scalar = self._predicate(subquery)
+        """A column that stands for a subquery, or for a NOT IN, until :meth:`fill`.
+
+        As a value, Spark's IN is false where the standard's is NULL, and its NOT IN is true only
+        where no comparison is true or NULL (the existence join of its optimizer).
+        """
+        bound: Matched | Scalar
+        if isinstance(subquery, exp.Not):
+            found = self._predicate(subquery.this.unnest())
+            bound = replace(found, conditions=found.unknown or found.conditions, negated=True)
+        elif _is_predicate(subquery):
+            bound = self._predicate(subquery)
         else:
             bound = self._scalar(_select(subquery))
         name = f"subquery_{len(self.pending) + 1}"
@@ -132,38 +142,15 @@ class Subqueries:
                 else:
                     node = Join((node, bound.other))
             else:
-                node, value, step = self._mark(node, bound, moved)
+                conditions = tuple(substitute(c, moved) for c in bound.conditions)
+                node, value, step = self._add_mark(node, bound.other, conditions)
+                if bound.negated:
+                    value = exp.Not(this=value)
                 moved = {c: substitute(e, step) for c, e in moved.items()}
                 moved |= {c: e for c, e in step.items() if c not in moved}
                 expressions = [substitute(e, step) for e in expressions]
             expressions = [substitute(e, {ColumnRef(HOLE, name): value}) for e in expressions]
         return node, expressions, moved
-
-    def _mark(
-        self, node: Node, bound: Matched, moved: Mapping[ColumnRef, exp.Expr]
-    ) -> tuple[Node, exp.Expr, dict[ColumnRef, exp.Expr]]:
-        """Add the column that says whether there is a match, and for IN whether it is unknown."""
-        conditions = tuple(substitute(c, moved) for c in bound.conditions)
-        node, matched, step = self._add_mark(node, bound.other, conditions)
-        if bound.unknown is None:
-            return node, matched, step
-        unknown = tuple(substitute(substitute(c, moved), step) for c in bound.unknown)
-        other = _renamed(bound.other, self.around.binder.name("in_list"))
-        names = {
-            old: new.expression() for old, new in zip(bound.other.schema, other.schema, strict=True)
-        }
-        unknown = tuple(substitute(c, names) for c in unknown)
-        node, maybe, second = self._add_mark(node, other, unknown)
-        matched = substitute(matched, second)
-        step = {c: substitute(e, second) for c, e in step.items()}
-        step |= {c: e for c, e in second.items() if c not in step}
-        value = (
-            exp.Case()
-            .when(matched, exp.true())
-            .when(maybe, exp.cast(exp.null(), "boolean"))
-            .else_(exp.false())
-        )
-        return node, value, step
 
     def _add_mark(
         self, node: Node, other: Node, conditions: tuple[exp.Expr, ...]
@@ -336,10 +323,35 @@ class _Inside:
         return tuple(keys), outer
 
 
+def is_list_query(node: exp.Expr) -> bool:
+    """Whether a node is IN with a subquery."""
+    return isinstance(node, exp.In) and node.args.get("query") is not None
+
+
 def _is_predicate(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Exists) or (
-        isinstance(node, exp.In) and node.args.get("query") is not None
-    )
+    return isinstance(node, exp.Exists) or is_list_query(node)
+
+
+def negations_inside(expression: exp.Expr) -> exp.Expr:
+    """A copy in which NOT over AND and OR with subqueries stands before each of their terms.
+
+    Spark's optimizer does so before it looks for NOT IN.
+    """
+
+    def pushed(node: exp.Expr) -> exp.Expr:
+        if not isinstance(node, exp.Not):
+            return node
+        inner = node.this.unnest()
+        if isinstance(inner, exp.Not) and inner.find(exp.Query):
+            return pushed(inner.this.unnest())
+        if isinstance(inner, (exp.And, exp.Or)) and inner.find(exp.Query):
+            other = exp.Or if isinstance(inner, exp.And) else exp.And
+            sides = (pushed(exp.Not(this=exp.paren(s.copy()))) for s in (inner.left, inner.right))
+            left, right = (exp.paren(side) for side in sides)
+            return exp.paren(other(this=left, expression=right))
+        return node
+
+    return expression.copy().transform(pushed)
 
 
 def _select(node: exp.Expr) -> exp.Query:
@@ -371,12 +383,6 @@ def _of_no_rows(shown: exp.Expr, grouping: AfterGrouping) -> exp.Expr:
         )
     }
     return substitute(shown, counts)
-
-
-def _renamed(node: Node, relation: str) -> Project:
-    """A relation's columns under another name."""
-    items = tuple(Named(name, c.expression()) for c, name in flat_names(node.schema).items())
-    return Project(node, relation, items)
 
 
 def flat_names(columns: Iterable[ColumnRef]) -> dict[ColumnRef, str]:

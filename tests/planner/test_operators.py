@@ -46,7 +46,10 @@ QUERIES = {
     "where b.k is not null)",
     "in_or": "select a.v from s.a where a.v = 1 or a.k in (select b.k from s.b)",
     "not_in_or": "select a.v from s.a where a.v = 1 or a.k not in (select b.k from s.b)",
-    "in_select": "select a.v, a.k in (select b.k from s.b) as m from s.a",
+    # As a value, IN is NULL in the standard and false in Spark where a comparison is unknown.
+    "in_select": "select a.v, coalesce(a.k in (select b.k from s.b), false) as m from s.a",
+    "not_in_select": "select a.v, coalesce(a.k not in (select b.k from s.b), false) as m from s.a",
+    "not_or_in": "select a.v from s.a where not (a.v = 1 or a.k in (select b.k from s.b))",
     "exists_case": "select a.v, case when exists (select 1 from s.b where b.k = a.k) then 1 "
     "else 0 end as m from s.a",
     "in_tuple": "select a.v from s.a where (a.k, a.v) in (select b.k, b.w from s.b)",

@@ -1,0 +1,55 @@
+"""The operators of tests/planner/test_operators.py on a real Spark: it takes the emitted SQL, and
+the rows are Spark's.
+
+The default run takes every fourth query, with ``--ivm-all-operators`` all of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tests.planner.test_operators import QUERIES
+from tests.spark.workbench import Bench
+
+ROUNDS = (
+    (
+        "insert into a values (1, 3), (null, 2)",
+        "delete from b where k = 1",
+        "insert into c values (2, 2)",
+    ),
+    ("update a set k = 2 where k = 3", "insert into b values (1, 2), (null, null)"),
+    ("delete from a where v = 1", "update b set w = null where w = 2", "truncate table c"),
+)
+
+
+def test_views_stay_equal_to_their_queries(bench: Bench, pytestconfig: pytest.Config) -> None:
+    chosen = list(QUERIES.items())
+    if not pytestconfig.getoption("ivm_all_operators", False):
+        chosen = chosen[::4]
+    bench.table("a", "k int, v int", "(1, 1)", "(1, 1)", "(2, 3)", "(3, 1)", "(null, 2)")
+    bench.table("b", "k int, w int", "(1, 2)", "(1, 2)", "(2, 1)", "(null, 3)")
+    bench.table("c", "w int, z int", "(2, 1)", "(1, null)", "(null, 3)")
+    failures: list[str] = []
+    for _, sql in chosen:
+        with told(failures, sql):
+            bench.view(re.sub(r"\bs\.", f"{bench.schema}.", sql))
+    for changes in ROUNDS:
+        bench.sql(*changes)
+        for view in bench.views:
+            with told(failures, view.sql):
+                outcome = view.refresh(None)
+                assert outcome.refresh.strategy.value != "full", outcome.refresh.explanation
+    assert not failures, "\n".join(failures)
+
+
+@contextmanager
+def told(failures: list[str], sql: str) -> Iterator[None]:
+    """Go on with the next query where one fails, and tell of all at the end."""
+    try:
+        yield
+    except Exception as error:
+        failures.append(f"{sql}\n    {type(error).__name__}: {str(error)[:600]}")
