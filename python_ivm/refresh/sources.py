@@ -16,12 +16,15 @@ CHANGE_FEED = "delta.enableChangeDataFeed"
 
 
 def state_history(warehouse: Warehouse, state: tuple[str, ...]) -> Found:
-    """The state's newest bookmark; mostly its newest commit holds it."""
-    latest = warehouse.history(state, 1)
-    if not latest:
-        return Found(None, True)
-    found = newest(latest)
-    return found if found.bookmark is not None else newest(warehouse.history(state, None) or [])
+    """The state's newest bookmark; mostly its newest commit holds it, and few follow it else."""
+    for limit in (1, 20, None):
+        commits = warehouse.history(state, limit)
+        if not commits:
+            return Found(None, True)
+        found = newest(commits)
+        if found.bookmark is not None or (limit is not None and len(commits) < limit):
+            break
+    return found
 
 
 def change_since(

@@ -112,7 +112,10 @@ class Planner:
     def _refuse_reading_itself(self) -> None:
         own = {_key(parts) for parts in (self.request.view, self.request.state)}
         for reference in self.references:
-            if reference.key in own:
+            parts = reference.parts
+            if len(parts) == 3 and parts[0].lower() == "spark_catalog":
+                parts = parts[1:]
+            if _key(parts) in own:
                 raise InvalidModel(
                     f"The model reads itself ({'.'.join(reference.parts)})",
                     line=reference.line,

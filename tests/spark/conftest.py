@@ -11,6 +11,24 @@ from dbt.adapters.sparkivm.credentials import SparkIvmCredentials
 from tests.spark.workbench import Bench
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """How much of what is too slow for the default run; known where tests/spark is named."""
+    parser.addoption(
+        "--ivm-spark-examples",
+        type=int,
+        default=0,
+        help="run this many of the planner's random models on Spark",
+    )
+
+
+QUICK = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+"""Tables of five rows are not worth compiling for; the tests through dbt do without these."""
+
+
 @pytest.fixture
 def bench(request: pytest.FixtureRequest, spark_settings: dict[str, str], tmp_path: Path) -> Bench:
     """A Spark session in a schema of its own."""
@@ -25,6 +43,7 @@ def bench(request: pytest.FixtureRequest, spark_settings: dict[str, str], tmp_pa
             "schema": schema,
             "server_side_parameters": {
                 **{key: str(value) for key, value in spark_settings.items()},
+                **QUICK,
                 **getattr(request, "param", {}),
             },
         }

@@ -1,0 +1,112 @@
+"""The planner's random models and changes on a real Spark.
+
+Not part of the default run: ``pytest tests/spark --ivm-spark-examples=50``.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, note, settings
+
+from tests.planner.test_property import Case, Step, cases
+from tests.spark.workbench import Bench, View
+
+
+def test_random_views_equal_their_queries(bench: Bench, pytestconfig: pytest.Config) -> None:
+    examples = pytestconfig.getoption("ivm_spark_examples", 0)
+    if not examples:
+        pytest.skip("asked for by --ivm-spark-examples")
+
+    @settings(
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],  # to shrink on Spark takes hours; the planner's own test does
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(cases())
+    def run(case: Case) -> None:
+        _check(bench, case)
+
+    run()
+
+
+def _check(bench: Bench, case: Case) -> None:
+    """Build a random view, and refresh it after each round of changes."""
+    name = f"m{len(bench.views) + 1}"
+    sql = re.sub(r"\bs\.(t\d)\b", rf"{bench.schema}.\1", case.sql)
+    note(sql)
+    view = View(bench, name, sql)
+    bench.views.append(view)
+    for number, (columns, rows) in enumerate(case.tables, 1):
+        shape = ", ".join(f"{column} {kind}" for column, kind in columns.items())
+        bench.sql(f"drop table if exists t{number}")
+        bench.table(f"t{number}", shape, *(_row(row, columns) for row in rows))
+    view.refresh("full")
+    for steps in case.rounds:
+        for step in steps:
+            note(str(step))
+            _apply(bench, step, case.tables[step.table][0])
+        outcome = view.refresh(None)
+        note("\n".join(s.sql for s in outcome.refresh.statements))
+        if not case.full:
+            assert outcome.refresh.strategy.value != "full", outcome.refresh.explanation
+    view.refresh("noop")
+
+
+def _apply(bench: Bench, step: Step, columns: dict[str, str]) -> None:
+    """Commit one step; rows that are equal go or change together."""
+    table = f"t{step.table + 1}"
+    present = [tuple(row) for row in bench.sql(f"select * from {table}")]
+    chosen = [present[index % len(present)] for index in step.chosen] if present else []
+    where = " or ".join(f"({_same(row, columns)})" for row in chosen) or "false"
+    new = ", ".join(_row(row, columns) for row in step.rows)
+    match step.kind:
+        case "insert":
+            if new:
+                bench.sql(f"insert into {table} values {new}")
+        case "delete":
+            bench.sql(f"delete from {table} where {where}")
+        case "update":
+            if step.rows:
+                values = zip(columns.items(), step.rows[0], strict=True)
+                items = ", ".join(f"{name} = {_literal(v, kind)}" for (name, kind), v in values)
+                bench.sql(f"update {table} set {items} where {where}")
+        case "same":
+            items = ", ".join(f"{name} = {name}" for name in columns)
+            bench.sql(f"update {table} set {items} where {where}")
+        case "again":
+            again = ", ".join(_row(row, columns) for row in set(chosen))
+            bench.sql(f"delete from {table} where {where}")
+            if again:
+                bench.sql(f"insert into {table} values {again}")
+        case "all":
+            bench.sql(f"delete from {table}")
+        case "optimize":
+            bench.sql(f"optimize {table}")
+
+
+def _same(row: tuple[Any, ...], columns: dict[str, str]) -> str:
+    values = zip(columns.items(), row, strict=True)
+    return " and ".join(f"{name} <=> {_literal(value, kind)}" for (name, kind), value in values)
+
+
+def _row(row: tuple[Any, ...], columns: dict[str, str]) -> str:
+    values = zip(row, columns.values(), strict=True)
+    return "(" + ", ".join(_literal(value, kind) for value, kind in values) + ")"
+
+
+def _literal(value: Any, kind: str) -> str:
+    """A value as Spark SQL, in a column's type."""
+    if value is None:
+        return f"cast(null as {kind})"
+    if isinstance(value, (float, date, str)):
+        return f"cast('{value}' as {kind})"
+    if isinstance(value, Decimal):
+        return f"cast({value:f} as {kind})"
+    return str(value)
