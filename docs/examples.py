@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import sqlglot
@@ -18,7 +19,7 @@ from sqlglot import exp
 from python_ivm.algebra.printer import tree
 from python_ivm.refresh.request import Request
 from python_ivm.refresh.statements import Kind, Refresh, Strategy
-from python_ivm.refresh.strategy import Planner, plan_refresh
+from python_ivm.refresh.strategy import Maintained, Planner, plan_refresh
 from python_ivm.sources.history import Commit
 
 DOCS = Path(__file__).parent
@@ -31,6 +32,7 @@ TABLES: Mapping[str, Mapping[str, str]] = {
     },
     "customers": {"id": "bigint", "name": "string", "nation": "string"},
     "returns": {"order_id": "bigint", "customer_id": "bigint", "total": "decimal(12,2)"},
+    **{f"t{n}": {"k": "bigint", "v": "bigint"} for n in range(17)},  # for chains of joins
 }  # fmt: skip
 TYPES = {name: kind for columns in TABLES.values() for name, kind in columns.items()}
 
@@ -89,8 +91,14 @@ class Example:
         """The model as the adapter would ask for it."""
         return Request("revenue", self.sql, ("shop", "revenue"), ("shop", "revenue__ivm_state"))
 
-    def refreshes(self) -> tuple[str, Refresh, Refresh]:
-        """The logical plan, the first build and the refresh after the change."""
+    def plan(self) -> str:
+        """The logical plan."""
+        maintained = Planner(self.request(), Catalog()).maintained(None)
+        assert isinstance(maintained, Maintained)
+        return tree(maintained.query.plan)
+
+    def refreshes(self) -> tuple[Refresh, Refresh]:
+        """The first build and the refresh after the change."""
         catalog = Catalog()
         first = plan_refresh(self.request(), catalog)
         build = next(s for s in first.statements if s.kind is Kind.BUILD)
@@ -103,22 +111,19 @@ class Example:
         second = plan_refresh(self.request(), catalog)
         if second.strategy is not Strategy.INCREMENTAL:
             raise ValueError(f"{self.sql}: {second.reason}: {second.explanation}")
-        planner = Planner(self.request(), catalog)
-        maintained = planner.maintained(None)
-        assert not hasattr(maintained, "code")
-        return tree(maintained.query.plan), first, second  # type: ignore[union-attr]
+        return first, second
 
     def text(self) -> str:
         """The Markdown between the marks."""
-        plan, first, second = self.refreshes()
+        first, second = self.refreshes()
         shown = {
-            "model": _sql(self.sql),
-            "plan": f"```text\n{plan}\n```",
-            "state": _sql(_of(first, Kind.BUILD)),
-            "view": _sql(_of(first, Kind.CREATE_VIEW)),
-            "merge": _sql(_of(second, Kind.MERGE)),
+            "model": lambda: _sql(self.sql),
+            "plan": lambda: f"```text\n{self.plan()}\n```",
+            "state": lambda: _sql(_of(first, Kind.BUILD)),
+            "view": lambda: _sql(_of(first, Kind.CREATE_VIEW)),
+            "merge": lambda: _sql(_of(second, Kind.MERGE)),
         }
-        return "\n\n".join(shown[part] for part in self.show)
+        return "\n\n".join(shown[part]() for part in self.show)
 
 
 def _of(refresh: Refresh, kind: Kind) -> str:
@@ -162,6 +167,51 @@ EXAMPLES: dict[str, Example] = {
         "from shop.orders group by customer_id) per_customer group by n", {"orders": UPDATE}),
     "sort": Example("select nation, count(*) as n from shop.customers group by nation "
                     "order by n desc, nation limit 3", {"customers": UPDATE}, ("model", "view")),
+    "sort below": Example(
+        "select t.status, c.name from (select customer_id, status from shop.orders "
+        "order by total desc limit 10) t join shop.customers c on t.customer_id = c.id",
+        {"orders": UPDATE}),
+    "left_join": Example("select o.id, c.name from shop.orders o "
+                         "left join shop.customers c on o.customer_id = c.id",
+                         {"customers": UPDATE}),
+    "full join": Example("select o.id, r.total from shop.orders o "
+                         "full join shop.returns r on r.order_id = o.id",
+                         {"orders": UPDATE}, ("model", "plan")),
+    "semi_join": Example("select o.id, o.total from shop.orders o where not exists "
+                         "(select 1 from shop.returns r where r.order_id = o.id)",
+                         {"returns": UPDATE}),
+    "not in": Example("select o.id from shop.orders o where o.id not in "
+                      "(select r.order_id from shop.returns r)",
+                      {"returns": UPDATE}, ("model", "plan")),
+    "mark": Example("select o.id, exists (select 1 from shop.returns r where r.order_id = o.id) "
+                    "as returned from shop.orders o", {"returns": UPDATE}),
+    "in as a mark": Example("select o.id from shop.orders o where o.status = 'open' "
+                            "or o.id in (select r.order_id from shop.returns r)",
+                            {"returns": UPDATE}, ("model", "plan")),
+    "scalar": Example("select o.id from shop.orders o "
+                      "where o.total > (select max(r.total) from shop.returns r)",
+                      {"returns": UPDATE}, ("model", "plan")),
+    "scalar, correlated": Example(
+        "select c.name, (select count(*) from shop.orders o where o.customer_id = c.id) as n "
+        "from shop.customers c", {"orders": UPDATE}, ("model", "plan")),
+    "window": Example("select customer_id, id from shop.orders "
+                      "qualify row_number() over (partition by customer_id order by day desc) = 1",
+                      {"orders": UPDATE}),
+    "window at the top": Example(
+        "select nation, count(*) as n, rank() over (order by count(*) desc) as place "
+        "from shop.customers group by nation", {"customers": UPDATE}, ("model", "plan")),
+    "repeat": Example("select customer_id from shop.orders "
+                      "except all select customer_id from shop.returns",
+                      {"returns": UPDATE}),
+    "set_operations": Example("select customer_id, total from shop.orders "
+                              "intersect select customer_id, total from shop.returns",
+                              {"returns": APPEND}, ("model", "plan", "merge")),
+    "grouping_sets": Example("select status, customer_id, count(*) as n from shop.orders "
+                             "group by rollup (status, customer_id)",
+                             {"orders": APPEND}, ("model", "plan", "merge")),
+    "grouping_id": Example("select nation, grouping(nation) as all_nations, count(*) as n "
+                           "from shop.customers group by cube (nation)",
+                           {"customers": UPDATE}, ("model", "view")),
     "bag view": Example("select status, total from shop.orders",
                         {"orders": UPDATE}, ("model", "view")),
     "float": Example("select status, sum(weight) as weight from shop.orders group by status",
@@ -182,7 +232,7 @@ def growth() -> str:
         query = "select customer_id as k, count(*) as n from shop.orders group by customer_id"
         for _ in range(depth - 1):
             query = f"select n % 7 as k, count(*) as n from ({query}) q group by n % 7"
-        merge = _of(Example(query, {"orders": UPDATE}).refreshes()[2], Kind.MERGE)
+        merge = _of(Example(query, {"orders": UPDATE}).refreshes()[1], Kind.MERGE)
         ctes, reads = _inlined(merge, exp.Table)
         selects = _inlined(merge, exp.Select)[1]
         lines.append(f"| {depth} | {len(merge)} | {ctes} | {reads} | {selects} |")
@@ -204,9 +254,34 @@ def join_growth() -> str:
         row = [str(number)]
         for query in (f"select o1.id from {rest}", f"select o1.id from {joined}"):
             changed = "returns" if query.endswith(rest) else "orders"
-            merge = _of(Example(query, {changed: UPDATE}).refreshes()[2], Kind.MERGE)
+            merge = _of(Example(query, {changed: UPDATE}).refreshes()[1], Kind.MERGE)
             row += [str(len(merge)), str(_inlined(merge, exp.Table)[1])]
         lines.append(f"| {' | '.join(row)} |")
+    return "\n".join(lines)
+
+
+def outer_join_growth() -> str:
+    """How the MERGE grows with chains of outer joins of n tables to one another."""
+    lines = [
+        "| chain | first changed: length | first changed: tables read | last changed: length "
+        "| last changed: tables read | all changed: length | all changed: tables read |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for kind, numbers in (("left", (2, 4, 8, 16)), ("full", (1, 2, 3))):
+        for number in numbers:
+            tables = [f"t{n}" for n in range(number + 1)]
+            columns = ", ".join(f"{name}.v as v_{name}" for name in tables)
+            joins = "".join(
+                f" {kind} join shop.{name} on {former}.k = {name}.k"
+                for former, name in pairwise(tables)
+            )
+            query = f"select {columns} from shop.{tables[0]}{joins}"
+            row = [f"{number} {kind} join{'s' if number > 1 else ''}"]
+            for changed in ([tables[0]], [tables[-1]], tables):
+                change = dict.fromkeys(changed, UPDATE)
+                merge = _of(Example(query, change).refreshes()[1], Kind.MERGE)
+                row += [str(len(merge)), str(_inlined(merge, exp.Table)[1])]
+            lines.append(f"| {' | '.join(row)} |")
     return "\n".join(lines)
 
 
@@ -227,7 +302,11 @@ def _inlined(merge: str, counted: type[exp.Expr]) -> tuple[int, int]:
     return len(ctes), count("")
 
 
-TABLES_OF_NUMBERS: dict[str, Callable[[], str]] = {"growth": growth, "join growth": join_growth}
+TABLES_OF_NUMBERS: dict[str, Callable[[], str]] = {
+    "growth": growth,
+    "join growth": join_growth,
+    "outer join growth": cache(outer_join_growth),
+}
 
 
 def filled(page: str) -> str:
