@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.planner.lake import Lake
 
-DEFAULT_EXAMPLES = 250
+DEFAULT_EXAMPLES = 150
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

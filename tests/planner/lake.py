@@ -28,7 +28,7 @@ class Lake:
     """Versioned source tables and the maintained models on them."""
 
     def __init__(self) -> None:
-        self.db = duckdb.connect(":memory:")
+        self.db = duckdb.connect(":memory:", config={"threads": 1})
         # DuckDB 1.5.5 pushes a join's filter below a LIMIT, which then keeps other rows.
         self.db.execute("set disabled_optimizers = 'join_filter_pushdown'")
         self.db.execute("create schema s")
@@ -96,8 +96,9 @@ class Lake:
         )
         self.db.execute(f'create or replace table s."{table}" ({body})')
         if rows:
-            marks = ", ".join("?" for _ in columns)
-            self.db.executemany(f'insert into s."{table}" values ({marks})', rows)
+            marks = ", ".join(f"({', '.join('?' for _ in columns)})" for _ in rows)
+            values = [value for row in rows for value in row]
+            self.db.execute(f'insert into s."{table}" values {marks}', values)
 
     # -- models ----------------------------------------------------------------------------
 

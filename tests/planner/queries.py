@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 INT, TEXT, DATE, DECIMAL, WIDE, DOUBLE = "int", "string", "date", "decimal", "wide", "double"
 SPARK_TYPES = {INT: "int", TEXT: "string", DATE: "date", DECIMAL: "decimal(8,2)", DOUBLE: "double"}
 LITERALS = {
-    INT: ("0", "1", "2", "-1"),
+    INT: ("1", "2", "0", "-1"),
     TEXT: ("'a'", "'b'", "''"),
     DATE: ("date '2024-01-01'", "date '2024-02-29'"),
     DECIMAL: ("cast(1.50 as decimal(8,2))", "cast(0 as decimal(8,2))"),
@@ -164,7 +164,7 @@ class Writer:
 
     def join(self, scope: list[Column], columns: list[Column], item: str) -> tuple[str, int]:
         """A join to one more relation, and by how much it shrinks the product."""
-        kind = self.pick("on", "on", "on", "using", "theta", "cross", "comma", "natural")
+        kind = self.pick("on", "on", "on", "using", "using", "theta", "cross", "comma", "natural")
         pairs = [(x, y) for x in scope for y in columns if x.type == y.type]
         left_names = [c.ref.split(".")[1].lower() for c in scope]
         shared = [
@@ -182,7 +182,8 @@ class Writer:
             _, right = self.pick(*shared)
             return f" join {item} using ({right.ref.split('.')[1]})", 2
         if kind == "on" and pairs:
-            left, right = self.pick(*pairs)
+            whole = [(x, y) for x, y in pairs if x.type == INT]
+            left, right = self.pick(*(whole if whole and self.chance(60) else pairs))
             same = self.pick("=", "=", "<=>")
             more = f" and {self.condition(scope + columns)}" if self.chance(20) else ""
             return f" join {item} on {left.ref} {same} {right.ref}{more}", 2
@@ -198,8 +199,8 @@ class Writer:
         text, scope, size = self.from_(depth)
         if "," in text and " join " in text:  # `a, b join c on a.x = c.x` does not see a
             text = text.replace(", ", " cross join ") if "(" not in text else text
-        where = f" where {self.condition(scope)}" if self.chance(40) else ""
-        kind = self.pick("plain", "plain", "grouped", "grouped", "distinct")
+        where = f" where {self.condition(scope)}" if self.chance(30) else ""
+        kind = self.pick("plain", "plain", "grouped", "grouped", "grouped", "distinct")
         if kind == "grouped":
             return self.grouped(f" from {text}{where}", scope, size, top, wanted)
         if wanted is None and self.chance(10) and len({_name(c) for c in scope}) == len(scope):
@@ -265,7 +266,7 @@ class Writer:
         return f" group by {', '.join(spelled)}"
 
     def having(self, scope: list[Column], keys: list[Item]) -> str:
-        choices = [f"count(*) > {self.some(0, 3)}"]
+        choices = [f"count(*) > {self.some(0, 2)}"]
         numbers = [c.ref for c in scope if c.type == INT]
         if numbers:
             ref = self.pick(*numbers)
@@ -355,20 +356,20 @@ class Writer:
         column = self.pick(*scope)
         literal = self.pick(*LITERALS[column.type])
         same = [c.ref for c in scope if c.type == column.type]
-        kind = self.draw(st.integers(0, 7))
+        kind = self.draw(st.integers(0, 9))
         ref = column.ref
         if kind == 0:
-            return f"{ref} is {self.pick('', 'not ')}null"
+            return f"{ref} is {self.pick('not ', 'not ', '')}null"
         if kind == 1:
             return f"{ref} in ({', '.join(LITERALS[column.type])})"
-        if kind == 2:
+        if kind in (2, 3):
             return f"({self.condition(scope)} or {ref} = {literal})"
-        if kind == 3:
-            return f"not ({ref} {self.pick('<', '=')} {literal})"
         if kind == 4:
+            return f"not ({ref} {self.pick('<', '=')} {literal})"
+        if kind == 5:
             return f"{ref} between {literal} and {self.pick(*LITERALS[column.type])}"
         other = self.pick(literal, *same)
-        return f"{ref} {self.pick('=', '<>', '<', '>=', '<=>')} {other}"
+        return f"{ref} {self.pick('<>', '>=', '<=', '=', '<', '<=>')} {other}"
 
 
 def _name(column: Column) -> str:

@@ -26,14 +26,21 @@ from tests.planner.queries import (
     Writer,
 )
 
+# Few values, so that rows meet in joins, share groups and repeat; what is listed twice is twice
+# as likely.
 VALUES = {
-    INT: (None, 0, 1, 2, 3),
-    TEXT: (None, "a", "b", ""),
-    DATE: (None, date(2024, 1, 1), date(2024, 2, 29), date(2023, 12, 31)),
-    DECIMAL: (None, Decimal("1.50"), Decimal("-0.25"), Decimal("0.00"), Decimal("7.01")),
-    DOUBLE: (None, 0.25, -1.5, 0.0, -0.0, 3.0, float("nan"), float("inf"), float("-inf")),
+    INT: (1, 1, 2, 2, 0, 3, None),
+    TEXT: ("a", "a", "b", "", None),
+    DATE: (date(2024, 1, 1), date(2024, 1, 1), date(2024, 2, 29), None),
+    DECIMAL: (Decimal("1.50"), Decimal("1.50"), Decimal("-0.25"), Decimal("7.01"), None),
+    DOUBLE: (0.25, 0.25, -1.5, 3.0, 0.0, -0.0, float("nan"), float("inf"), float("-inf"), None),
 }
 NAMES = {INT: ("k", "i", "j"), TEXT: ("s",), DATE: ("d",), DECIMAL: ("m",), DOUBLE: ("f",)}
+
+
+KINDS = (
+    *["insert"] * 4, *["delete"] * 3, *["update"] * 5, "same", "again", "optimize", "all",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -57,9 +64,9 @@ class Case:
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
 
-def _rows(columns: list[tuple[str, str]], most: int) -> st.SearchStrategy[list[Row]]:
+def _rows(columns: list[tuple[str, str]], least: int, most: int) -> st.SearchStrategy[list[Row]]:
     row = st.tuples(*(st.sampled_from(VALUES[kind]) for _, kind in columns))
-    return st.lists(row, max_size=most)
+    return st.integers(least, most).flatmap(lambda n: st.lists(row, min_size=n, max_size=n))
 
 
 @st.composite
@@ -70,23 +77,26 @@ def cases(draw: Draw) -> Case:
         kinds = draw(st.lists(st.sampled_from(tuple(VALUES)), min_size=1, max_size=3))
         names = {name: kind for kind in kinds for name in [draw(st.sampled_from(NAMES[kind]))]}
         shapes.append(list({"k": INT, **names}.items()))
-    contents = [draw(_rows(shape, 6)) for shape in shapes]
+    contents = [draw(_rows(shape, draw(st.sampled_from((3, 3, 3, 0))), 7)) for shape in shapes]
     relations = tuple(
         Relation(f"s.t{n}", tuple(Column(name, kind) for name, kind in shape), 6)
         for n, shape in enumerate(shapes, 1)
     )
     writer = Writer(draw, relations)
-    sql = writer.model(draw(st.integers(0, 4)))
-    kind = st.sampled_from(
-        ("insert", "insert", "delete", "update", "update", "same", "again", "all", "optimize")
-    )
+    sql = writer.model(draw(st.sampled_from((1, 2, 2, 3, 0, 4))))
+    read = [n for n in range(len(shapes)) if f"s.t{n + 1}" in sql]
 
     def step(table: int) -> st.SearchStrategy[Step]:
-        chosen = st.lists(st.integers(0, 7), min_size=1, max_size=3).map(tuple)
-        return st.builds(Step, st.just(table), kind, chosen, _rows(shapes[table], 3).map(tuple))
+        chosen = st.lists(st.integers(0, 6), min_size=1, max_size=3).map(tuple)
+        inserted = _rows(shapes[table], 1, 3).map(tuple)
+        return st.builds(Step, st.just(table), st.sampled_from(KINDS), chosen, inserted)
 
-    steps = st.integers(0, len(shapes) - 1).flatmap(step)
-    rounds = draw(st.lists(st.lists(steps, max_size=4), min_size=1, max_size=4))
+    one_of_all = st.integers(0, len(shapes) - 1)
+    steps = st.one_of(*[st.sampled_from(read)] * 5, one_of_all).flatmap(step)
+    rounds = []
+    for _ in range(draw(st.integers(2, 4))):
+        number = draw(st.sampled_from((1, 1, 2, 2, 3, 4, 0)))
+        rounds.append(draw(st.lists(steps, min_size=number, max_size=number)))
     tables = tuple(
         ({name: SPARK_TYPES[kind] for name, kind in shape}, rows)
         for shape, rows in zip(shapes, contents, strict=True)
