@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.setup-done
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format clean docs
+.PHONY: help setup demo test check format clean docs bench
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,11 +33,14 @@ format: setup ## Format the code and fix what ruff can fix
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+bench: setup ## Measure refreshes against full rebuilds (SCALE=10 for more data)
+	$(BIN)/python -m benchmarks.refresh --scale $(SCALE)
+
 docs: setup ## Write the SQL examples of docs/ anew from the planner
 	$(BIN)/python docs/examples.py
 
 clean: ## Remove what tools and Spark leave behind (not .venv)
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	rm -rf target logs .sparkivm spark-warehouse metastore_db derby.log demo/data
+	rm -rf target logs .sparkivm spark-warehouse metastore_db derby.log demo/data benchmarks/data
 	rm -rf $(addprefix integration_tests/,target logs .sparkivm .user.yml)
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
