@@ -19,6 +19,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=0,
         help="run this many of the planner's random models on Spark",
     )
+    parser.addoption(
+        "--ivm-kill", action="store_true", help="run processes of their own, and kill them"
+    )
 
 
 QUICK = {

@@ -182,7 +182,7 @@ def test_state_and_view_dropped_by_hand(filled: Bench) -> None:
 
 def test_a_state_changed_by_hand_is_rebuilt(filled: Bench) -> None:
     view = filled.view(SUMS)
-    filled.sql(f"update {view.state} set n = 100 where k = 1")
+    filled.sql(f"update {view.state} set s = 100 where k = 1")
     outcome = view.refresh("full")
     assert outcome.refresh.reason == "STATE_MODIFIED"
     assert "written by something else" in (outcome.refresh.warning or "")

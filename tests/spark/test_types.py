@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.spark.workbench import Bench
+from dbt.adapters.sparkivm.warehouse import SparkWarehouse
+from python_ivm.refresh.consistency import consistency_query
+from tests.spark.workbench import Bench, View
 
 ANSI = {"spark.sql.ansi.enabled": "true"}
 both_modes = pytest.mark.parametrize("bench", [{}, ANSI], indirect=True, ids=["loose", "ansi"])
@@ -94,7 +96,7 @@ def test_whole_numbers_of_every_width(bench: Bench) -> None:
         for number, call in enumerate(calls)
     )
     bench.view(f"select k, {items} from r group by k")
-    bench.view("select k, sum(a + b) as ab, sum(c * 2L) as c2, avg(-d) as d from r group by k")
+    bench.view("select k, sum(a + 1L) as a1, sum(c * 2L) as c2, avg(-d) as d from r group by k")
     bench.sql(
         "insert into r values (1, 3, 3, 3, 9007199254740993), (2, 1, 1, 1, 1), (3, 1, 1, 1, 1)"
     )
@@ -162,7 +164,7 @@ def test_texts_dates_times_booleans_and_bytes(bench: Bench) -> None:
     bench.view("select d, t, x, count(k) as c from r group by d, t, x")
     bench.view(
         "select case when s = 'it''s' then '\\\\' || s else concat('\"', s, '`') end as txt, "
-        "date_add(d, 1) as d, date_trunc('hour', t) as t, not b as b, hex(x) as x, "
+        "year(d) as d, date_trunc('hour', t) as t, not b as b, hex(x) as x, "
         "'semi;colon -- ' as semi from r"
     )
     bench.view(
@@ -173,6 +175,10 @@ def test_texts_dates_times_booleans_and_bytes(bench: Bench) -> None:
     bench.refresh()
     bench.sql("delete from r where s like '%it%'", "update r set d = null, b = not b where k = 2")
     bench.refresh()
+    for view in bench.views:
+        assert (
+            bench.query(consistency_query(view.request().view, SparkWarehouse(bench.query))) == []
+        )
 
 
 def test_structs_and_arrays_in_bags_and_keys(bench: Bench) -> None:
@@ -187,13 +193,16 @@ def test_structs_and_arrays_in_bags_and_keys(bench: Bench) -> None:
     bench.view("select k, s.x as x, size(a) as size from r")
     bench.sql("insert into r values (3, array(null), null, null), (1, array(1, 2), null, null)")
     bench.refresh()
-    bench.sql("delete from r where k = 1", "update r set s = struct(9, 'n') where k = 3")
+    bench.sql(
+        "delete from r where k = 1", "update r set s = named_struct('x', 9, 'y', 'n') where k = 3"
+    )
     bench.refresh()
 
 
 def test_a_map_column_is_rebuilt_with_a_reason(bench: Bench) -> None:
     bench.table("r", "k int, m map<string, int>", "(1, map('a', 1))", "(1, map('a', 1))")
-    view = bench.view("select k, m from r")
+    view = View(bench, "maps", "select k, m from r")
+    assert view.refresh("full").refresh.reason == "NOT_YET_IMPLEMENTED"
     inside = bench.view("select k, m['a'] as a from r")
     bench.sql("insert into r values (2, map('b', 2))")
     outcome = view.refresh("full")
