@@ -86,6 +86,17 @@ def assert_equal_to_their_sql(project: DbtProject, models: set[str]) -> None:
         assert shown == ordered, model
 
 
+def test_the_comparison_itself_notices_differences(tpch: Tpch) -> None:
+    ones = "select * from values (1, 'a'), (1, 'a'), (null, 'b') as t(x, y)"
+    for other in (
+        "values (1, 'a'), (null, 'b')",
+        "values (1, 'a'), (1, 'a'), (1, 'a'), (null, 'b')",
+        "values (1, 'a'), (1, 'a'), (2, 'b')",
+    ):
+        assert views.unbalanced(tpch.project, ones, f"select * from {other} as t(x, y)")
+    assert not views.unbalanced(tpch.project, ones, ones)
+
+
 def test_the_first_build_shows_the_queries_results(tpch: Tpch) -> None:
     models = set(tpch.sources_of())
     assert tpch.rebuilt() <= MAY_BE_REBUILT

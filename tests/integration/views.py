@@ -34,9 +34,7 @@ def differences(project: DbtProject, model: str) -> list[str]:
     sql = compiled_sql(project, model)
     limit = _LIMIT.search(sql)
     if limit is None:
-        return _as_text(_surplus(project, f"select * from {model}", sql), "shown too often") + (
-            _as_text(_surplus(project, sql, f"select * from {model}"), "missing")
-        )
+        return unbalanced(project, f"select * from {model}", sql)
     shown = rows(project, f"select * from {model}")
     body = rows(project, _LIMIT.sub("", sql))
     found = _as_text(Counter(shown) - Counter(body), "no row of the unlimited query")
@@ -75,17 +73,28 @@ def versions(project: DbtProject) -> dict[str, int]:
     }
 
 
-def _surplus(project: DbtProject, left: str, right: str) -> Counter[Row]:
-    """Rows that one query has more often than another, after rounding what floats."""
-    columns = project.session.sql(left).schema.fields
-    shown = ", ".join(
-        f"cast(round({c.name}, {_DIGITS}) as double) as {c.name}"
-        if c.dataType.typeName() in ("double", "float")
-        else c.name
-        for c in columns
+def unbalanced(project: DbtProject, shown: str, expected: str) -> list[str]:
+    """Rows that two queries have differently often, after rounding what floats.
+
+    It is EXCEPT ALL both ways with each query run once: rows of one side count as +1, of the
+    other as -1.
+    """
+    fields = project.session.sql(shown).schema.fields
+    columns = [f"c{n}" for n, _ in enumerate(fields, 1)]
+    names = ", ".join(columns)
+    rounded = ", ".join(
+        f"cast(round({name}, {_DIGITS}) as double) as {name}"
+        if field.dataType.typeName() in ("double", "float")
+        else name
+        for name, field in zip(columns, fields, strict=True)
     )
-    sql = f"select {shown} from (\n{left}\n) except all select {shown} from (\n{right}\n)"
-    return Counter(rows(project, sql))
+    differing = project.sql(
+        f"select {names}, sum(n) as n from ("
+        f"select {rounded}, 1 as n from (\n{shown}\n) as a ({names}) union all "
+        f"select {rounded}, -1 as n from (\n{expected}\n) as b ({names})"
+        f") group by {names} having sum(n) <> 0 limit 5"
+    )
+    return [f"{tuple(row)[:-1]} is shown {row['n']:+} times too often" for row in differing]
 
 
 def _comparable(value: Any) -> Any:
