@@ -343,6 +343,7 @@ class Planner:
         schemas = sources.schemas(self.warehouse, self.distinct_references())
         try:
             query = bind(self.request.sql, schemas)
+            _refuse_own_names(query)
             building = types is None
             if types is None:
                 types = self._types(query)
@@ -411,6 +412,17 @@ def _used_columns(query: Query) -> dict[str, list[str]]:
         if source is not None:
             used.setdefault(source, set()).update(getattr(node, "columns", ()))
     return {source: sorted(columns) for source, columns in used.items()}
+
+
+def _refuse_own_names(query: Query) -> None:
+    """Columns of the user's that could be taken for the planner's."""
+    for node in query.plan.walk():
+        for column in node.schema:
+            if column.name.startswith("__ivm_"):
+                raise NotYetImplemented(
+                    f"A column named {column.name}",
+                    hint="Give it a name that does not begin with __ivm_.",
+                )
 
 
 def _refuse_incomparable(columns: Sequence[tuple[str, str]]) -> None:

@@ -55,7 +55,7 @@ def view_query(layout: Layout, state: exp.Table, *, ordered: bool = True) -> exp
     once = [exp.column(k.name, quoted=True) for k in layout.keys]
     repeated = (
         stored.select(*(c.copy() for c in once))
-        .lateral(f"explode(sequence(2, {COUNT})) copies as copy")
+        .lateral(f"explode(sequence(2, {COUNT})) copies as __ivm_copy__")
         .where(exp.GT(this=exp.column(COUNT), expression=exp.Literal.number(1)))
     )
     if sort is None:

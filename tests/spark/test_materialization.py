@@ -53,11 +53,9 @@ MANY = {
     "from {s}.x, {s}.y where x.i = y.i group by y.w having count(*) > 0",
     "top": "select v, count(*) as n from {s}.x group by v order by n desc, v limit 2",
     "one_row": "select count(*) as n, max(v) as hi, sum(v) as total from {s}.x",
-    "nested": "select n, count(*) as groups from (select i, count(*) as n from {s}.x group by i) "
-    "group by n",
-    "united": "select i from {s}.x union all select i from {s}.y",
     "distinct_rows": "select distinct v from {s}.x",
-    "fallback": "select x.v, y.w from {s}.x left join {s}.y on x.i = y.i",
+    "fallback": "select n, count(*) as c from (select i, sum(v / 2D) as n from {s}.x group by i) "
+    "group by n",
 }
 
 
@@ -71,19 +69,17 @@ def test_every_kind_of_view_stays_equal_to_its_query(lake: DbtProject) -> None:
     )
     result = lake.dbt("build")
     assert result.success, result.log
-    for change in (
-        "insert into x values (5, 7), (null, 1), (3, 3)",
-        "delete from y where i = 3",
-        "update x set v = null where v = 3",
-        "truncate table x",
-        "insert into x values (5, 2)",
+    for changes in (
+        ("insert into x values (5, 7), (null, 1), (3, 3)", "delete from y where i = 3"),
+        ("update x set v = null where v = 3", "truncate table y", "insert into y values (5, 'd')"),
     ):
-        lake.sql(change)
+        for change in changes:
+            lake.sql(change)
         result = lake.dbt("build")
-        assert result.success, change + result.log
+        assert result.success, result.log
         strategies = {n: result.response(n)["strategy"] for n in MANY}
         assert strategies.pop("fallback") == "full"
-        assert set(strategies.values()) <= {"incremental", "noop"}, change
+        assert set(strategies.values()) <= {"incremental", "noop"}, changes
 
 
 def test_a_view_that_differs_is_found_and_its_rows_are_named(lake: DbtProject) -> None:

@@ -34,7 +34,7 @@ SELECT
   n
 FROM s.m__ivm_state
 LATERAL VIEW
-EXPLODE(SEQUENCE(2, __ivm_count__)) copies AS `copy`
+EXPLODE(SEQUENCE(2, __ivm_count__)) copies AS __ivm_copy__
 WHERE
   __ivm_count__ > 1
 ;
