@@ -200,14 +200,17 @@ class Planner:
         delta_changes = Changes(
             {key: change.change is Change.INSERTS for key, change in read.items()}
         )
-        terms = delta(maintained.layout.input, delta_changes)
         number = bookmark.refresh + 1
         after = replace(
             bookmark, refresh=number, sources={key: c.post for key, c in changes.items()}
         )
-        statement = emit.merge_statement(
-            self.request, maintained.layout, terms, delta_changes, changes, after.text(), number
-        )
+        try:
+            terms = delta(maintained.layout.input, delta_changes)
+            statement = emit.merge_statement(
+                self.request, maintained.layout, terms, delta_changes, changes, after.text(), number
+            )
+        except Exception as error:
+            return self._full(_planner_error(error), bookmark)
         ranges = tuple(
             f"{key.split('.')[-1]}@{bookmark.sources[key].version}→{change.post.version}"
             for key, change in read.items()
@@ -353,15 +356,16 @@ class Planner:
                 decided = replace(decided, columns=tuple(name for name, _ in described))
                 if decided.is_bag:
                     _refuse_incomparable(described)
-            every = Changes({key: False for key in query.sources})
-            delta(decided.input, every)
+                self._try(query, decided)
         except NotYetImplemented as error:
-            place = f" at line {error.line}, column {error.column}" if error.line else ""
-            return Reason(
-                "NOT_YET_IMPLEMENTED",
-                f"{error.message.rstrip('.')} is not maintained yet{place}"
-                + (f"; {error.hint}" if error.hint else ""),
-            )
+            return _not_yet(error)
+        except InvalidModel as error:
+            self._let_spark_judge(error)
+            return _not_yet(error)
+        except Unsupported:
+            raise
+        except Exception as error:
+            return _planner_error(error)
         used = {
             node: {c: schemas[node].columns.get(schemas[node].spelling(c)) for c in columns}
             for node, columns in _used_columns(query).items()
@@ -370,6 +374,27 @@ class Planner:
         stored += [(c.name, c.build().sql(dialect=DIALECT)) for c in decided.counters]
         fingerprint = digest(stored, tree(query.plan), used)
         return Maintained(query, decided, types, fingerprint)
+
+    def _try(self, query: Query, decided: Layout) -> None:
+        """Plan a build and a change of every source, to know before anything is written."""
+        current = sources.current_versions(self.warehouse, self.distinct_references())
+        every = Changes({key: False for key in query.sources})
+        terms = delta(decided.input, every)
+        emit.build_statements(self.request, decided, current, "", 0)
+        emit.merge_statement(self.request, decided, terms, every, current, "", 0)
+
+    def _let_spark_judge(self, error: InvalidModel) -> None:
+        """Raise an error of the planner's binding unless Spark takes the query.
+
+        Raises:
+            InvalidModel: If Spark refuses the query too, or names two columns alike.
+        """
+        try:
+            described = self.warehouse.describe(self.request.sql)
+        except Exception:
+            raise error from None
+        if len({name.lower() for name, _ in described}) < len(described):
+            raise error
 
     def _types(self, query: Query) -> Types:
         found: dict[str, dict[str, str]] = {}
@@ -385,7 +410,7 @@ class Planner:
 
 
 _FIRST = Reason("FIRST_BUILD", "first build", False)
-_ALWAYS_WARN = frozenset({"SOURCE_NOT_DELTA", "STATE_MODIFIED"})
+_ALWAYS_WARN = frozenset({"SOURCE_NOT_DELTA", "STATE_MODIFIED", "PLANNER_ERROR"})
 
 
 def _key(parts: tuple[str, ...]) -> str:
@@ -434,6 +459,23 @@ def _refuse_incomparable(columns: Sequence[tuple[str, str]]) -> None:
                 f"Column {name} of type {kind}, which Spark cannot compare,",
                 hint="Show its entries as columns or as an array of structs.",
             )
+
+
+def _not_yet(error: IvmError) -> Reason:
+    place = f" at line {error.line}, column {error.column}" if error.line else ""
+    return Reason(
+        "NOT_YET_IMPLEMENTED",
+        f"{error.message.rstrip('.')} is not maintained yet{place}"
+        + (f"; {error.hint}" if error.hint else ""),
+    )
+
+
+def _planner_error(error: Exception) -> Reason:
+    """A bug of the planner: the view is right all the same, and the bug is not hidden."""
+    return Reason(
+        "PLANNER_ERROR",
+        f"the planner failed on this query ({type(error).__name__}: {error}); please report it",
+    )
 
 
 def _refuse_duplicates(columns: list[str]) -> None:

@@ -115,6 +115,7 @@ class Binder:
 
     schemas: Schemas
     taken: set[str] = field(default_factory=lambda: set(_RESERVED))
+    full_joins: int = 0
 
     def name(self, wanted: str) -> str:
         """A relation name that nothing else in the plan has."""

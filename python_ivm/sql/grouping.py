@@ -122,6 +122,8 @@ def group_keys(
     sets = expand(group)
     if group.args.get("all"):
         expressions = [e for _, e in selects if not has_aggregate(e)]
+    elif any(isinstance(e, exp.Tuple) and not e.expressions for e in group.expressions):
+        raise _not_yet("GROUP BY ()", group)
     elif sets is not None:
         expressions = [bound(e) for members in sets for e in members]
     elif group.expressions:

@@ -49,7 +49,15 @@ if TYPE_CHECKING:
 _SUBQUERIES = (exp.Subquery, exp.Exists, exp.Select, exp.SetOperation)
 _GENERATORS = tuple(
     getattr(exp, name)
-    for name in ("Explode", "ExplodeOuter", "Posexplode", "PosexplodeOuter", "Inline", "Unnest")
+    for name in (
+        "Explode",
+        "ExplodeOuter",
+        "Posexplode",
+        "PosexplodeOuter",
+        "Inline",
+        "Unnest",
+        "Stack",
+    )
     if hasattr(exp, name)
 )
 _GENERATOR_NAMES = frozenset({"stack", "inline", "inline_outer", "json_tuple"})
@@ -59,6 +67,9 @@ _KNOWN_CLAUSES = frozenset(
         "offset", "distinct", "hint", "kind", "operation_modifiers", "qualify",
     }
 )  # fmt: skip
+
+_FULL_JOINS = 2
+"""The normal form of a full join names its inputs twice, so that plans of chains double."""
 
 
 class SelectBinder:
@@ -213,6 +224,11 @@ class SelectBinder:
 
     def _full_join(self, left: Node, right: Node, on: tuple[exp.Expr, ...], label: str) -> UnionAll:
         """The normal form: left rows with their matches, and right rows that have none."""
+        self.binder.full_joins += 1
+        if self.binder.full_joins > _FULL_JOINS:
+            raise NotYetImplemented(
+                f"More than {_FULL_JOINS} FULL JOINs in one query", operator="FULL JOIN"
+            )
         relation = self.binder.name(f"{_name(left)}_{_name(right)}")
         names = flat_names((*left.schema, *right.schema))
         items = tuple(Named(name, c.expression()) for c, name in names.items())
@@ -243,6 +259,12 @@ class SelectBinder:
         """An expression over the plan's columns; subqueries in it become holes."""
         copied = negations_inside(expression)
         for node in _outermost_subqueries(copied):
+            if isinstance(node.parent, (exp.Any, exp.All)):
+                raise NotYetImplemented(
+                    "A comparison with ANY or ALL of a subquery",
+                    operator="ANY",
+                    **position(node.parent),
+                )
             hole = self.subqueries.hole(node)
             if node is copied:
                 copied = hole

@@ -31,6 +31,18 @@ _POSITIONAL = tuple(
 )
 
 
+_AGGREGATES = (
+    exp.Count,
+    exp.CountIf,
+    exp.Sum,
+    exp.Avg,
+    exp.Min,
+    exp.Max,
+    exp.LogicalAnd,
+    exp.LogicalOr,
+)
+
+
 def bind(binder: Binder, node: Node, expressions: list[exp.Expr]) -> tuple[Node, list[exp.Expr]]:
     """Compute the window functions of expressions.
 
@@ -98,6 +110,7 @@ def _determined(window: exp.Window, columns: list[exp.Expr]) -> exp.Window:
         function = function.this
     spec = window.args.get("spec")
     order = window.args.get("order")
+    _refuse_unstable(function, window)
     if isinstance(function, _PEERS_ALIKE) or (order is None and _whole(spec)):
         if order is None and isinstance(function, _POSITIONAL):
             raise NotYetImplemented(
@@ -119,6 +132,15 @@ def _determined(window: exp.Window, columns: list[exp.Expr]) -> exp.Window:
     ties = [exp.Ordered(this=c.copy(), nulls_first=True) for c in columns]
     copied.set("order", exp.Order(expressions=[*(k.copy() for k in keys), *ties]))
     return copied
+
+
+def _refuse_unstable(function: exp.Expr, window: exp.Window) -> None:
+    """Refuse functions that follow an order which the query does not give, or that round."""
+    if not isinstance(function, (*_PEERS_ALIKE, *_POSITIONAL, *_AGGREGATES)):
+        name = function.sql(dialect="spark").split("(")[0].lower()
+        raise NotYetImplemented(
+            f"The window function {name}()", operator=f"{name}()", **position(window)
+        )
 
 
 def _whole(spec: exp.Expr | None) -> bool:
