@@ -8,11 +8,13 @@ planner's:
 - doubles are sums of quarters, so that their sums are exact in any order;
 - the average of decimals is a double in DuckDB: it stands alone in the outermost SELECT, where
   the comparison allows for rounding, and nothing is sorted by it;
+- GROUP BY ALL over constants alone groups no rows into one group in DuckDB, into none in Spark;
 - doubles are not shown as text: -0.0 and 0.0 are one value, but two texts.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -246,7 +248,8 @@ class Writer:
         sql = f"select {_list(items)}{from_}{self.group_by(keys, items)}{having}"
         if keys and wanted is None and self.chance(15):
             hidden = [i for i in items if i not in keys[:1]]
-            if hidden and not having:
+            # A bare number would be an ordinal.
+            if hidden and not having and not any(map(_constant, keys)):
                 spelled = ", ".join(k.sql for k in keys)
                 sql = f"select {_list(hidden)}{from_} group by {spelled}"
                 items = hidden
@@ -255,12 +258,12 @@ class Writer:
     def group_by(self, keys: list[Item], items: list[Item]) -> str:
         if not keys:
             return ""
-        if self.chance(15):
+        if not all(_constant(key) for key in keys) and self.chance(15):
             return " group by all"
         spelled = []
         for key in keys:
             options = [key.sql, key.name, str(items.index(key) + 1)]
-            if not any(ch.isalpha() for ch in key.sql.replace("cast", "")) or "." not in key.sql:
+            if _constant(key):
                 options = options[1:]  # a bare number would be an ordinal
             spelled.append(self.pick(*options))
         return f" group by {', '.join(spelled)}"
@@ -379,6 +382,11 @@ def _name(column: Column) -> str:
 def _fresh(number: int, scope: list[Column]) -> str:
     taken = {_name(c)[0] for c in scope}
     return next(letter for letter in "cbaxyzuvwpq" if letter not in taken) + str(number)
+
+
+def _constant(item: Item) -> bool:
+    """Whether an expression names no column."""
+    return re.search(r"[a-z_]\w*\.\w", item.sql) is None
 
 
 def _list(items: list[Item]) -> str:
