@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from python_ivm.algebra.nodes import Filter, Project, Sort
 from python_ivm.algebra.printer import tree
 from python_ivm.delta.compile import delta
 from python_ivm.delta.term import Changes
@@ -440,8 +441,11 @@ def _used_columns(query: Query) -> dict[str, list[str]]:
 
 
 def _refuse_own_names(query: Query) -> None:
-    """Columns of the user's that could be taken for the planner's."""
-    for node in query.plan.walk():
+    """Columns that could be taken for the planner's; those of the view itself may be so named."""
+    top = query.plan
+    while isinstance(top, (Sort, Filter, Project)):
+        top = top.input
+    for node in top.walk():
         for column in node.schema:
             if column.name.startswith("__ivm_"):
                 raise NotYetImplemented(

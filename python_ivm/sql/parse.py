@@ -11,8 +11,10 @@ from sqlglot.errors import ParseError, TokenError
 from sqlglot.optimizer.scope import traverse_scope
 
 from python_ivm.errors import InvalidModel
+from python_ivm.sql.dialect import SparkSql
 
-DIALECT = "spark"
+DIALECT = SparkSql.__name__.lower()
+"""The name under which sqlglot knows the dialect."""
 
 
 @dataclass(frozen=True)

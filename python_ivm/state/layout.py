@@ -36,7 +36,7 @@ HASH = "__ivm_hash__"
 STATE = "__ivm_state__"
 """The planner key by which a plan reads the model's own state."""
 
-_SAFE = re.compile(r"[^ ,;{}()\n\t=]+\Z")
+_SAFE = re.compile(r"[^ ,;{}()\n\t=.`]+\Z")
 
 
 @dataclass(frozen=True)

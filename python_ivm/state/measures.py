@@ -24,7 +24,7 @@ from python_ivm.state.counters import (
 _DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
 _INTEGRAL = {"tinyint", "smallint", "int", "integer", "bigint", "long", "short", "byte"}
 _FLOATING = {"float", "double", "real"}
-_SAFE = re.compile(r"[^ ,;{}()\n\t=]+\Z")
+_SAFE = re.compile(r"[^ ,;{}()\n\t=.`]+\Z")
 
 ROUNDING = tuple(
     getattr(exp, name)

@@ -108,24 +108,15 @@ def test_names_of_the_planners_own_are_right_but_rebuilt(bench: Bench) -> None:
 
 
 def test_source_columns_with_odd_names(bench: Bench) -> None:
-    names = [
-        "Capital",
-        "two words",
-        "q\"uote'd",
-        "back`tick",
-        "dot.ted",
-        "Zürich 🚲",
-        "_change_type",
-    ]
-    quoted = ["`" + name.replace("`", "``") + "`" for name in names]
-    columns = ", ".join(f"{q} int" for q in quoted[:-1])
+    names = ("Capital", "two words", "q\"uote'd", "x=y", "dot.ted", "Zürich 🚲")
+    columns = ", ".join(f"`{name}` int" for name in names)
     bench.sql(
         f"create table Odd_1 ({columns}) using delta tblproperties "
         "(delta.enableChangeDataFeed = true, 'delta.columnMapping.mode' = 'name')",
         "insert into odd_1 values (1, 2, 3, 4, 5, 6), (1, 2, 3, 4, 5, 6)",
     )
     bench.view("select * from odd_1")
-    bench.view("select capital, `TWO words` as w, sum(`back``tick`) as s from ODD_1 group by 1, 2")
+    bench.view("select capital, `TWO words` as w, sum(`x=y`) as s from ODD_1 group by 1, 2")
     bench.view("select t.`dot.ted`, `zürich 🚲` + 1 as z from odd_1 as t")
     bench.sql("insert into odd_1 values (2, 2, 2, 2, 2, 2)", "update odd_1 set capital = 7")
     bench.refresh()

@@ -73,7 +73,7 @@ def test_a_change_is_one_commit_and_none_is_none(lake: DbtProject) -> None:
 
     again = lake.run()
     assert again.message("m") == "noop: no source changed"
-    assert again.response("m")["rows_affected"] is None or again.response("m")["rows_affected"] == 0
+    assert "rows_affected" not in again.response("m")
     assert len(history(lake)) == 2
 
 
@@ -90,8 +90,9 @@ def test_full_refresh_and_what_false_forbids(lake: DbtProject) -> None:
 
 
 def test_an_empty_run_moves_nothing(lake: DbtProject) -> None:
-    lake.models(m=sums(lake))
-    lake.sql(f"create table unused (i int) using delta {FEED}")
+    tables = [{"name": "lake", "schema": lake.schema, "tables": [{"name": "x"}]}]
+    lake.write({"models/sources.yml": json.dumps({"sources": tables})})
+    lake.models(m=ivm("select i, sum(v) as s from {{ source('lake', 'x') }} group by i"))
     first = lake.run("--empty")
     assert first.response("m")["reason"] == "PARTIAL"
     assert rows(lake) == []

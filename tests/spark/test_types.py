@@ -147,7 +147,7 @@ ODD = """
 (null, null, date '2024-02-29', null, false, X'00FF', 'y')
 """
 ODD_COLUMNS = (
-    'k int, s string, d date, t timestamp, b boolean, x binary, `a column; "it" \'s``é` string'
+    'k int, s string, d date, t timestamp, b boolean, x binary, `a column; "it" \'s é` string'
 )
 
 
