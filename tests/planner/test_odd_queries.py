@@ -8,6 +8,7 @@ from python_ivm.refresh.statements import Strategy
 from tests.planner.lake import Lake
 
 ODD = {
+    "own_names": "select k as __ivm_count__, v as __ivm_hash__ from s.a",
     "window_last": "select k, last(v) over (partition by k order by v) as x from s.a",
     "limit_below_where": "select t.v from (select v from s.a order by v limit 2) t where t.v > 1",
     "exists_limit": "select v from s.a where exists (select 1 from s.b limit 1)",
