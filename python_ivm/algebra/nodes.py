@@ -8,7 +8,7 @@ not be changed in place.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
@@ -468,6 +468,25 @@ class Sort(Node):
 def columns_of(expression: exp.Expr) -> set[ColumnRef]:
     """The columns that an expression names."""
     return {ColumnRef(c.table, c.name) for c in expression.find_all(exp.Column)}
+
+
+def flat_names(columns: Iterable[ColumnRef], taken: Iterable[str] = ()) -> dict[ColumnRef, str]:
+    """A name for each column that no other has, its own where it can be.
+
+    Args:
+        columns: Columns of one or more relations.
+        taken: Names that none may have.
+    """
+    every = list(columns)
+    reserved = set(taken)
+    names: dict[ColumnRef, str] = {}
+    for column in every:
+        clash = sum(other.name == column.name for other in every) > 1 or column.name in reserved
+        name = f"{column.relation}_{column.name}" if clash else column.name
+        while name in names.values():
+            name += "_"
+        names[column] = name
+    return names
 
 
 def substitute(expression: exp.Expr, mapping: Mapping[ColumnRef, exp.Expr]) -> exp.Expr:

@@ -26,6 +26,7 @@ from python_ivm.algebra.nodes import (
     UnionAll,
     Values,
     columns_of,
+    flat_names,
     substitute,
 )
 from python_ivm.delta.term import Changes, Term
@@ -82,7 +83,7 @@ def affected(
     """
     asked = {c for condition in conditions for c in columns_of(condition)}
     kept = [c for c in right.schema if whole_rows or c in asked]
-    names = _flat(kept)
+    names = flat_names(kept, taken=("tag",))
     changed, changed_columns = _changed(f"{label}_changed", names, asked, inner(right, changes))
     tags = Values(f"{label}_tags", ("tag",), ((_number(1),), (_number(-1),)))
     tag = ColumnRef(tags.relation, "tag").expression()
@@ -124,18 +125,6 @@ def _changed(
     if len(parts) == 1:
         return parts[0], columns
     return UnionAll(parts, relation, tuple(item.name for item in items)), columns
-
-
-def _flat(columns: list[ColumnRef]) -> dict[ColumnRef, str]:
-    """A name for each column, of which none is ``tag``."""
-    names: dict[ColumnRef, str] = {}
-    for column in columns:
-        clash = sum(other.name == column.name for other in columns) > 1 or column.name == "tag"
-        name = f"{column.relation}_{column.name}" if clash else column.name
-        while name in names.values():
-            name += "_"
-        names[column] = name
-    return names
 
 
 def _number(value: int) -> exp.Expr:

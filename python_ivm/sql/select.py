@@ -20,6 +20,7 @@ from python_ivm.algebra.nodes import (
     Sort,
     UnionAll,
     columns_of,
+    flat_names,
     substitute,
 )
 from python_ivm.algebra.normalize import conjuncts
@@ -38,7 +39,6 @@ from python_ivm.sql.order import Order, is_constant, modifiers, order_key
 from python_ivm.sql.parse import position
 from python_ivm.sql.subqueries import (
     Subqueries,
-    flat_names,
     is_list_query,
     negations_inside,
 )

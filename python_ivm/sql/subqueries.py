@@ -24,6 +24,7 @@ from python_ivm.algebra.nodes import (
     Project,
     SemiJoin,
     columns_of,
+    flat_names,
     substitute,
 )
 from python_ivm.errors import InvalidModel, NotYetImplemented
@@ -383,16 +384,3 @@ def _of_no_rows(shown: exp.Expr, grouping: AfterGrouping) -> exp.Expr:
         )
     }
     return substitute(shown, counts)
-
-
-def flat_names(columns: Iterable[ColumnRef]) -> dict[ColumnRef, str]:
-    """A name for each column that no other has, its own where it can be."""
-    every = list(columns)
-    names: dict[ColumnRef, str] = {}
-    for column in every:
-        clash = sum(other.name == column.name for other in every) > 1
-        name = f"{column.relation}_{column.name}" if clash else column.name
-        while name in names.values():
-            name += "_"
-        names[column] = name
-    return names

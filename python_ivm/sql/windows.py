@@ -11,10 +11,17 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from python_ivm.algebra.nodes import ColumnRef, Named, Node, Window, columns_of, substitute
+from python_ivm.algebra.nodes import (
+    ColumnRef,
+    Named,
+    Node,
+    Window,
+    columns_of,
+    flat_names,
+    substitute,
+)
 from python_ivm.errors import NotYetImplemented
 from python_ivm.sql.parse import position
-from python_ivm.sql.subqueries import flat_names
 
 if TYPE_CHECKING:
     from python_ivm.sql.bind import Binder
