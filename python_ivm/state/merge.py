@@ -24,6 +24,7 @@ from python_ivm.algebra.nodes import (
     UnionAll,
     check,
     columns_of,
+    flat_names,
     substitute,
 )
 from python_ivm.algebra.normalize import merge_projections, share_deltas
@@ -150,14 +151,7 @@ class _Update:
         used = sorted(
             set().union(*(columns_of(e) for e in expressions)), key=lambda c: (c.relation, c.name)
         )
-        names: dict[ColumnRef, str] = {}
-        for column in used:
-            clash = sum(other.name == column.name for other in used) > 1
-            name = f"{column.relation}_{column.name}" if clash else column.name
-            while name in names.values():
-                name += "_"
-            names[column] = name
-        return names
+        return flat_names(used)
 
     def _changed(self) -> Aggregate:
         """The delta by group: the keys, and what each counter gains."""
