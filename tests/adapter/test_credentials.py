@@ -69,3 +69,27 @@ def test_dbt_debug_shows_what_identifies_a_session() -> None:
     made = credentials(schema="x", master="local[2]", server_side_parameters=secret)
     shown = dict(made.connection_info())
     assert shown == {"method": "session", "master": "local[2]", "schema": "x"}
+
+
+def test_connect_without_a_host_is_the_projects_resident_spark() -> None:
+    made = credentials(schema="x", method="connect")
+    assert (made.is_connect, made.is_session, made.host) == (True, False, None)
+    assert made.server_side_parameters["spark.sql.ansi.enabled"] == "false"
+
+
+def test_connect_to_a_server_by_its_url() -> None:
+    assert credentials(schema="x", method="connect", host="sc://far:15002").host == "sc://far:15002"
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "localhost:15002", "http://localhost:1", "sc://", "sc://h:x"]
+)
+def test_connect_needs_a_url_of_spark_connect(host: str) -> None:
+    with pytest.raises(DbtRuntimeError, match="sc://localhost:15002"):
+        credentials(schema="x", method="connect", host=host)
+
+
+def test_dbt_debug_does_not_show_the_token_in_a_url() -> None:
+    made = credentials(schema="x", method="connect", host="sc://far:1/;token=hush", token="hush")
+    shown = dict(made.connection_info())
+    assert shown == {"method": "connect", "host": "sc://far:1", "schema": "x"}

@@ -6,7 +6,7 @@ import pytest
 from dbt.adapters.exceptions import FailedToConnectError
 from dbt_common.exceptions import DbtDatabaseError
 
-from dbt.adapters.sparkivm.errors import as_dbt_error, render
+from dbt.adapters.sparkivm.errors import as_dbt_error, message_of, render, trace_of
 
 
 def test_the_plan_goes_and_the_position_stays() -> None:
@@ -60,3 +60,18 @@ def test_any_error_becomes_one_of_the_database() -> None:
 @pytest.mark.parametrize("error", [DbtDatabaseError("x"), FailedToConnectError("y")])
 def test_dbts_own_errors_stay(error: DbtDatabaseError) -> None:
     assert as_dbt_error(error) is error
+
+
+@pytest.mark.parametrize("name", ["a.b.SomeException: ", "(a.b.SomeException) "])
+def test_the_class_of_an_error_goes(name: str) -> None:
+    assert render(f"{name}[CODE] what happened") == "[CODE] what happened"
+
+
+def test_an_error_of_spark_connect_keeps_its_trace_apart() -> None:
+    from pyspark.errors.exceptions.connect import SparkConnectGrpcException
+
+    error = SparkConnectGrpcException(
+        "[CODE] what", server_stacktrace="x\n\tat y", display_server_stacktrace=True
+    )
+    assert message_of(error) == "[CODE] what"
+    assert trace_of(error) == "x\n\tat y"

@@ -16,7 +16,7 @@ logger = AdapterLogger("SparkIvm")
 
 
 class SparkIvmConnectionManager(SparkConnectionManager):
-    """Opens a Spark session for each connection of `method: session`."""
+    """Opens a Spark session for each connection of `method: session` and `method: connect`."""
 
     TYPE = "sparkivm"
 
@@ -36,14 +36,16 @@ class SparkIvmConnectionManager(SparkConnectionManager):
             FailedToConnectError: with what the user can do.
         """
         credentials = connection.credentials
-        if connection.state == ConnectionState.OPEN or not credentials.is_session:
+        if connection.state == ConnectionState.OPEN or not credentials.in_session:
             return super().open(connection)
-        # Spark is imported only where it runs in this process.
-        from dbt.adapters.sparkivm.session import SessionHandle
-        from dbt.adapters.sparkivm.spark import new_session
+        # Each imports its own half of PySpark, which takes a while.
+        if credentials.is_connect:
+            from dbt.adapters.sparkivm.connect import new_handle
+        else:
+            from dbt.adapters.sparkivm.spark import new_handle
 
         try:
-            connection.handle = SessionHandle(new_session(credentials))
+            connection.handle = new_handle(credentials)
         except Exception:
             connection.handle = None
             connection.state = ConnectionState.FAIL
@@ -58,7 +60,7 @@ class SparkIvmConnectionManager(SparkConnectionManager):
         dbt-spark's handler would turn our errors into text and lose their type, with which dbt
         says "Database Error in model x".
         """
-        if not self.profile.credentials.is_session:
+        if not self.profile.credentials.in_session:
             with super().exception_handler(sql):
                 yield
             return

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-from dbt.adapters.spark.connections import SparkConnectionMethod, SparkCredentials
+from dbt.adapters.spark.connections import SparkCredentials
+from dbt_common.dataclass_schema import StrEnum
+from dbt_common.exceptions import DbtRuntimeError
 
 ANSI = "spark.sql.ansi.enabled"
+
+
+class Method(StrEnum):
+    """How Spark is reached: dbt-spark's ways, and Spark Connect."""
+
+    CONNECT = "connect"
+    HTTP = "http"
+    ODBC = "odbc"
+    SESSION = "session"
+    THRIFT = "thrift"
 
 
 @dataclass
@@ -16,13 +30,16 @@ class SparkIvmCredentials(SparkCredentials):
     """dbt-spark's credentials, of which a session target needs only `schema`.
 
     Attributes:
-        master: where a session runs: `local[*]`, `local[4]`, `spark://host:7077`, `yarn`, ...
-            Only for `method: session`.
+        method: a Spark in this process (`session`), one behind Spark Connect (`connect`), or as in
+            dbt-spark.
+        host: for `connect` its URL, `sc://host:port`; without, the project's resident Spark.
+        master: where a session, or the resident Spark, runs: `local[*]`, `local[4]`,
+            `spark://host:7077`, `yarn`, ...
         server_side_parameters: Spark settings, as written by the user; the values of YAML
             (booleans, numbers) become Spark's texts. They win over every default of ours.
     """
 
-    method: SparkConnectionMethod = SparkConnectionMethod.SESSION
+    method: Method = Method.SESSION  # type: ignore[assignment]
     master: str = "local[*]"
     # dbt-spark says dict[str, str], and dbt then refuses a plain `true` or `8` of YAML.
     server_side_parameters: dict[str, Any] = field(default_factory=dict)
@@ -32,7 +49,7 @@ class SparkIvmCredentials(SparkCredentials):
 
         Raises:
             DbtRuntimeError: as dbt-spark says it, e.g. for a missing `schema`, or a missing
-                `host` of a method that has one.
+                `host` of a method that has one; or `host` is no URL of Spark Connect.
         """
         # Set by the connection manager: a profile does not know which project it is used for.
         self.project_root: Path | None = None
@@ -42,11 +59,16 @@ class SparkIvmCredentials(SparkCredentials):
         self.master = self.server_side_parameters.get("spark.master", self.master)
         ansi = self.server_side_parameters.get(ANSI)
         host = self.host
-        if self.is_session and host is None:
+        if self.in_session and host is None:
             self.host = "localhost"  # dbt-spark asks every method for a host
         super().__post_init__()
-        if self.is_session:
+        if self.in_session:
             self.host = host
+        if self.is_connect and host is not None and not _is_url(host):
+            raise DbtRuntimeError(
+                f"method: connect needs a `host` such as sc://localhost:15002, or none for the "
+                f"project's resident Spark; it is {host.partition(';')[0]}"
+            )
         if ansi is not None:
             # dbt-spark turns ANSI off, whatever the profile says.
             self.server_side_parameters[ANSI] = ansi
@@ -54,7 +76,17 @@ class SparkIvmCredentials(SparkCredentials):
     @property
     def is_session(self) -> bool:
         """Whether Spark runs in this process (`method: session`)."""
-        return bool(self.method == SparkConnectionMethod.SESSION)
+        return bool(self.method == Method.SESSION)
+
+    @property
+    def is_connect(self) -> bool:
+        """Whether Spark is reached by Spark Connect (`method: connect`)."""
+        return bool(self.method == Method.CONNECT)
+
+    @property
+    def in_session(self) -> bool:
+        """Whether each connection is a Spark session of its own, by either of the two methods."""
+        return self.is_session or self.is_connect
 
     @property
     def type(self) -> str:
@@ -66,11 +98,29 @@ class SparkIvmCredentials(SparkCredentials):
         """What dbt hashes for its anonymous statistics."""
         return self.master if self.is_session else str(self.host)
 
+    def connection_info(self, *, with_aliases: bool = False) -> Iterable[tuple[str, Any]]:
+        """What `dbt debug` prints; of a URL of Spark Connect without its parameters.
+
+        One of them can be a token.
+        """
+        for key, value in super().connection_info(with_aliases=with_aliases):
+            hides = self.is_connect and key == "host" and value is not None
+            yield key, value.partition(";")[0].rstrip("/") if hides else value
+
     def _connection_keys(self) -> tuple[str, ...]:
-        if self.is_session:
-            # Not server_side_parameters: `dbt debug` prints these, and a secret may be there.
-            return "method", "master", "schema"
+        # Not server_side_parameters: `dbt debug` prints these, and a secret may be there.
+        if self.in_session:
+            return "method", "host" if self.is_connect else "master", "schema"
         return ("method", *super()._connection_keys())
+
+
+def _is_url(host: str) -> bool:
+    """Whether this is a URL of Spark Connect."""
+    try:
+        parts = urlsplit(host)
+        return parts.scheme == "sc" and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is no number
+        return False
 
 
 def _spark_text(value: Any) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,11 +10,11 @@ from dbt.adapters.exceptions import FailedToConnectError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
-from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from dbt.adapters.sparkivm import errors
 from dbt.adapters.sparkivm.java import check_java
+from dbt.adapters.sparkivm.settings import prepare
 
 _LOG_LIMIT = 5_000_000  # bytes, after which a start begins the log anew
 
@@ -34,7 +33,7 @@ def root_session(settings: Mapping[str, str], folder: Path) -> tuple[SparkSessio
     Raises:
         FailedToConnectError: no suitable Java, or Spark does not start; with its reason.
     """
-    _silence_pyspark()
+    errors.silence_pyspark()
     if SparkContext._active_spark_context is not None:
         return SparkSession.builder.getOrCreate(), False
     conf = SparkConf().setAll(list(settings.items()))
@@ -42,7 +41,8 @@ def root_session(settings: Mapping[str, str], folder: Path) -> tuple[SparkSessio
         # A JVM whose Spark was stopped: its memory and options cannot change any more.
         return SparkSession.builder.config(conf=conf).getOrCreate(), True
     check_java()
-    log = _prepare(folder)
+    prepare(folder)
+    log = log_file(folder / "spark.log")
     start = log.stat().st_size if log.exists() else 0
     try:
         # Ivy writes dozens of lines about its downloads, and Java its warnings, before any log
@@ -54,31 +54,24 @@ def root_session(settings: Mapping[str, str], folder: Path) -> tuple[SparkSessio
     except PySparkRuntimeError as error:
         if error.getCondition() != "JAVA_GATEWAY_EXITED":
             raise
-        raise FailedToConnectError(_reason(log, start)) from None
+        raise FailedToConnectError(start_failure(log, start)) from None
     except Exception as error:
         message = errors.render(errors.message_of(error))
         raise FailedToConnectError(f"Spark does not start: {message}\nIts log: {log}") from None
 
 
-def _silence_pyspark() -> None:
-    """Keep PySpark from printing each error as JSON with Java's trace: dbt shows it already."""
-    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
-        PySparkLogger.getLogger(name).setLevel(logging.CRITICAL + 1)
+def log_file(path: Path) -> Path:
+    """Begin a log anew if it has become long.
+
+    Returns:
+        `path`.
+    """
+    if path.exists() and path.stat().st_size > _LOG_LIMIT:
+        path.write_bytes(b"")
+    return path
 
 
-def _prepare(folder: Path) -> Path:
-    """Make the folder and answer the path of Spark's log in it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    ignore = folder / ".gitignore"
-    if not ignore.exists():
-        ignore.write_text("# Spark's local tables and logs\n*\n")
-    log = folder / "spark.log"
-    if log.exists() and log.stat().st_size > _LOG_LIMIT:
-        log.write_bytes(b"")
-    return log
-
-
-def _reason(log: Path, start: int) -> str:
+def start_failure(log: Path, start: int) -> str:
     """Why the JVM ended, from what it wrote since `start` (bytes)."""
     text = log.read_bytes()[start:].decode(errors="replace")
     lines = [line.strip() for line in text.splitlines() if line.strip()]

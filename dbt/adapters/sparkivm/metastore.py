@@ -12,11 +12,12 @@ _LOCKED = re.compile(r"XSDB6|Another instance of Derby may have already booted")
 _DATABASE = re.compile(r"^jdbc:derby:.*databaseName=([^;]+)")
 
 
-def check_free(url: str) -> None:
+def check_free(url: str, resident: str | None = None) -> None:
     """Refuse early what Spark would refuse after half a minute of retries.
 
     Args:
         url: the metastore's JDBC URL; nothing is checked if it is not an embedded Derby.
+        resident: how to call the project's resident Spark, if it runs.
 
     Raises:
         FailedToConnectError: another process has the database open.
@@ -35,7 +36,7 @@ def check_free(url: str) -> None:
     except (ImportError, FileNotFoundError):
         return
     except OSError:
-        raise FailedToConnectError(locked_message(url)) from None
+        raise FailedToConnectError(locked_message(url, resident)) from None
 
 
 def is_locked(trace: str) -> bool:
@@ -43,10 +44,20 @@ def is_locked(trace: str) -> bool:
     return bool(_LOCKED.search(trace))
 
 
-def locked_message(url: str) -> str:
-    """One line for the user, who most likely runs dbt twice."""
+def locked_message(url: str, resident: str | None = None) -> str:
+    """One line for the user, who most likely runs dbt twice.
+
+    Args:
+        url: the metastore's JDBC URL.
+        resident: how to call the project's resident Spark, if it runs: then it has the metastore.
+    """
     match = _DATABASE.match(url)
     place = f" ({match[1]})" if match else ""
+    if resident:
+        return (
+            f"{resident} has the metastore of this project{place} open, and only one process can: "
+            "use it by `method: connect` in the profile, or stop it: dbt-sparkivm server stop."
+        )
     return (
         f"Another process, probably another dbt, uses the metastore of this project{place}: wait "
         "for it to end, or configure a metastore that can be shared "

@@ -8,14 +8,16 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.connections import SparkConnectionWrapper
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
-from pyspark.sql import DataFrame, Row, SparkSession
 
 from dbt.adapters.sparkivm import errors
+
+if TYPE_CHECKING:  # the sessions of Spark Connect have the same methods
+    from pyspark.sql import DataFrame, Row, SparkSession
 
 logger = AdapterLogger("SparkIvm")
 
@@ -98,9 +100,16 @@ class Cursor:
 class SessionHandle(SparkConnectionWrapper):
     """What dbt holds as a connection: one Spark session, used by one thread at a time."""
 
-    def __init__(self, session: SparkSession) -> None:
-        """Take over `session`, which nobody else may use."""
+    def __init__(self, session: SparkSession, release: Callable[[], None] = lambda: None) -> None:
+        """Take over `session`, which nobody else may use.
+
+        Args:
+            session: of a Spark in this process, or of Spark Connect.
+            release: gives the session back when the connection is closed; a session in this
+                process goes with the last reference to it.
+        """
         self.session = session
+        self._release = release
         self._cursor: Cursor | None = None
         self._running = threading.Event()
         self._cancelled = threading.Event()
@@ -148,9 +157,10 @@ class SessionHandle(SparkConnectionWrapper):
         return self
 
     def close(self) -> None:
-        """Let go of the last result. The session goes with the last reference to it."""
+        """Let go of the last result and of the session."""
         if self._cursor:
             self._cursor.close()
+        self._release()
 
     def rollback(self, *args: Any, **kwargs: Any) -> None:
         """Spark has no transactions."""

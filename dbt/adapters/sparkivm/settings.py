@@ -20,6 +20,7 @@ PACKAGES = "spark.jars.packages"
 JARS = "spark.jars"
 JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 CATALOG = "spark.sql.catalogImplementation"
+TOKEN = "spark.connect.authenticate.token"
 
 # A metastore of the user's own: then no Derby of ours.
 _OTHER_METASTORE = ("spark.hadoop.hive.metastore.uris", METASTORE_URL)
@@ -54,6 +55,23 @@ def start_settings(
         options = f'"-Dderby.stream.error.file={folder / "derby.log"}"'
         settings[JAVA_OPTIONS] = f"{options} {settings.get(JAVA_OPTIONS, '')}".strip()
     return settings
+
+
+def project_folder(root: Path | None) -> Path:
+    """Where Spark keeps what it writes for a project: `.sparkivm` in the project's folder.
+
+    It must not depend on the folder that dbt is called from, or a project would lose sight of its
+    tables. dbt tells the folder of a project to the connection manager (see there).
+    """
+    return (root or Path.cwd()).resolve() / ".sparkivm"
+
+
+def prepare(folder: Path) -> None:
+    """Make the folder for what Spark writes, and keep it out of the project's git."""
+    folder.mkdir(parents=True, exist_ok=True)
+    ignore = folder / ".gitignore"
+    if not ignore.exists():
+        ignore.write_text("# Spark's local tables and logs\n*\n")
 
 
 def is_local(master: str) -> bool:

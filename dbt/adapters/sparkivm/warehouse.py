@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
+from sqlglot import exp
 
-from python_ivm.refresh.emit import quoted_name
-from python_ivm.refresh.sources import CHANGE_FEED
+from python_ivm.refresh.versions import CHANGE_FEED
+from python_ivm.sources.clock import Instant
 from python_ivm.sources.history import Commit
+from python_ivm.sql.inline import View
+from python_ivm.sql.parse import DIALECT, quoted_name
 
 Row = dict[str, Any]
 Query = Callable[[str], list[Row]]
@@ -60,15 +64,46 @@ class SparkWarehouse:
         rows = self._query(f"SHOW TBLPROPERTIES {quoted_name(parts)}")
         return {row["key"]: row["value"] for row in rows}
 
-    def view_text(self, parts: tuple[str, ...]) -> str | None:
-        """A view's query."""
-        rows = self._ask(f"DESCRIBE TABLE EXTENDED {quoted_name(parts)}", *_MISSING) or []
-        return next((row["data_type"] for row in rows if row["col_name"] == "View Text"), None)
+    def namespace(self) -> tuple[str, str]:
+        """The session's catalog and schema."""
+        (row,) = self._query("SELECT current_catalog() AS catalog, current_schema() AS schema")
+        return row["catalog"], row["schema"]
+
+    def instant(self) -> Instant:
+        """The time by the session's clock and in its time zone."""
+        (row,) = self._query(
+            "SELECT CAST(current_date() AS STRING) AS today, "
+            "CAST(localtimestamp() AS STRING) AS local, "
+            "unix_micros(current_timestamp()) AS micros"
+        )
+        micros = dt.timedelta(microseconds=int(row["micros"]))
+        now = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc) + micros
+        return Instant(row["today"], now.isoformat(sep=" ", timespec="microseconds"), row["local"])
+
+    def definition(self, parts: tuple[str, ...]) -> View | None:
+        """A view; its namespace is empty if it is a temporary one."""
+        rows = self._ask(f"DESCRIBE TABLE EXTENDED {quoted_name(parts)} AS JSON", *_MISSING)
+        told = json.loads(next(iter(rows[0].values()))) if rows else {}
+        if told.get("type") != "VIEW" or "view_text" not in told:
+            return None
+        named = exp.to_table(told.get("view_catalog_and_namespace", ""), dialect=DIALECT)
+        return View(
+            text=told["view_text"],
+            namespace=tuple(part.name for part in named.parts if part.name),
+            columns=self.columns(parts) or {},
+            shown=tuple(told.get("view_query_output_columns") or ()),
+            settings=told.get("view_creation_spark_configuration") or {},
+        )
 
     def describe(self, sql: str) -> Sequence[tuple[str, str]]:
         """Names and types of a query's columns, without running it."""
         rows = self._query(f"DESCRIBE QUERY {sql.strip().rstrip(';')}")
         return [(row["col_name"], row["data_type"]) for row in rows]
+
+    def user_functions(self) -> Sequence[str]:
+        """The functions that users made and that can be named without a schema."""
+        rows = self._query("SHOW USER FUNCTIONS")
+        return [row["function"].split(".")[-1].strip("`").lower() for row in rows]
 
     def enable_change_feed(self, parts: tuple[str, ...]) -> None:
         """Switch a source's change feed on, unless another model's thread has just done so."""

@@ -1,0 +1,102 @@
+"""Settings of one session, in a Spark that may have been started with others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+from dbt.adapters.events.logging import AdapterLogger
+
+from dbt.adapters.sparkivm import errors
+from dbt.adapters.sparkivm.settings import METASTORE_URL
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+logger = AdapterLogger("SparkIvm")
+
+# One Spark has one value of these; told to the user even where they are defaults of ours, as they
+# decide which tables one sees.
+_PLACES = frozenset({"spark.master", "spark.sql.warehouse.dir", METASTORE_URL})
+
+_SECRET = re.compile(r"secret|password|token|access[.]?key", re.IGNORECASE)
+
+
+@dataclass
+class Started:
+    """With what a Spark was started.
+
+    Attributes:
+        settings: all of them.
+        requested: the keys of `settings` that come from the starting profile's user.
+        warned: differing settings that the user was told about.
+    """
+
+    settings: Mapping[str, str]
+    requested: frozenset[str] = frozenset()
+    warned: set[tuple[str, str]] = field(default_factory=set)
+
+
+def apply(
+    session: SparkSession,
+    started: Started,
+    wanted: Mapping[str, str],
+    user: Collection[str],
+    advice: str,
+) -> None:
+    """Give `session` the `wanted` settings, as far as they can differ between sessions.
+
+    A new session begins with the settings of the start: what only the starting profile's user asked
+    for is taken back. Of what can not be changed any more, the user is told once.
+
+    Args:
+        session: a new one.
+        started: how its Spark was started.
+        wanted: the settings that it should have.
+        user: the keys of `wanted` that the user named.
+        advice: what to do about settings that cannot be changed; ends before a colon's list.
+    """
+    for key in started.requested - wanted.keys():
+        if _is_per_session(key):
+            _try(key, partial(session.conf.unset, key))
+    ignored = []
+    for key, value in wanted.items():
+        if _comparable(started.settings.get(key)) == _comparable(value):
+            continue
+        if _is_per_session(key) and _try(key, partial(session.conf.set, key, value)):
+            continue
+        if (key in user or key in _PLACES) and (key, value) not in started.warned:
+            started.warned.add((key, value))
+            ignored.append(_shown(key, value, started.settings.get(key, "not set")))
+    if ignored:
+        logger.warning(f"{advice} Without effect: {', '.join(ignored)}")
+
+
+def _comparable(value: str | None) -> str | None:
+    """A value as Spark gives it back: it writes the URI of a local folder with one slash."""
+    return value.replace("file:///", "file:/") if value is not None else None
+
+
+def _shown(key: str, value: str, actual: str) -> str:
+    """A setting that differs, for the log: without values that Spark too hides in its own."""
+    if _SECRET.search(key):
+        return key
+    return f"{key}={value} (it is {actual})"
+
+
+def _is_per_session(key: str) -> bool:
+    """Whether to try a setting in a session: it accepts many in silence that nobody reads there."""
+    return not key.startswith("spark.") or key.startswith(("spark.sql.", "spark.databricks."))
+
+
+def _try(key: str, change: Callable[[], None]) -> bool:
+    """Change a setting; False if Spark has it as a whole only."""
+    try:
+        change()
+    except Exception as error:
+        logger.debug(f"{key} belongs to the process: {errors.message_of(error)}")
+        return False
+    return True
