@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import cached_property
 
 from sqlglot import exp
 
@@ -53,7 +54,10 @@ class Named:
 
 @dataclass(frozen=True)
 class Node:
-    """An operator. Its schema is the tuple of columns that an operator above may name."""
+    """An operator. Its schema is the tuple of columns that an operator above may name.
+
+    A node may stand in several places of a plan, as a CTE that is named twice does.
+    """
 
     @property
     def inputs(self) -> tuple[Node, ...]:
@@ -75,10 +79,16 @@ class Node:
         raise NotImplementedError
 
     def walk(self) -> Iterator[Node]:
-        """This node and all below, from the top."""
-        yield self
-        for child in self.inputs:
-            yield from child.walk()
+        """This node and all below, from the top; one that stands in several places once."""
+        seen = {id(self)}
+        stack: list[Node] = [self]
+        while stack:
+            node = stack.pop()
+            yield node
+            for child in reversed(node.inputs):
+                if id(child) not in seen:
+                    seen.add(id(child))
+                    stack.append(child)
 
 
 @dataclass(frozen=True)
@@ -95,7 +105,7 @@ class Scan(Node):
         """None: a leaf."""
         return ()
 
-    @property
+    @cached_property
     def schema(self) -> tuple[ColumnRef, ...]:
         """The table's columns, and the count where the change is read."""
         names = (*self.columns, COUNT) if self.at is At.DELTA else self.columns
@@ -118,7 +128,38 @@ class Filter(Node):
         """The one input."""
         return (self.input,)
 
+    @cached_property
+    def schema(self) -> tuple[ColumnRef, ...]:
+        """The input's."""
+        return self.input.schema
+
     @property
+    def expressions(self) -> tuple[exp.Expr, ...]:
+        """The condition."""
+        return (self.condition,)
+
+    def with_inputs(self, inputs: tuple[Node, ...]) -> Node:
+        """The same condition over another input."""
+        return replace(self, input=inputs[0])
+
+
+@dataclass(frozen=True)
+class ClockFilter(Node):
+    """Keeps the rows for which the condition is true as of the refresh.
+
+    The condition asks the clock by placeholders (``sources/clock.py``). Rows come and go by the
+    clock alone; no other operator's expressions may ask it.
+    """
+
+    input: Node
+    condition: exp.Expr
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """The one input."""
+        return (self.input,)
+
+    @cached_property
     def schema(self) -> tuple[ColumnRef, ...]:
         """The input's."""
         return self.input.schema
@@ -150,7 +191,7 @@ class Project(Node):
         """The one input."""
         return (self.input,)
 
-    @property
+    @cached_property
     def schema(self) -> tuple[ColumnRef, ...]:
         """One column for each item."""
         return tuple(ColumnRef(self.relation, item.name) for item in self.items)
@@ -177,7 +218,7 @@ class Join(Node):
         """The joined relations."""
         return self.parts
 
-    @property
+    @cached_property
     def schema(self) -> tuple[ColumnRef, ...]:
         """All inputs' columns."""
         return tuple(column for part in self.parts for column in part.schema)
@@ -196,8 +237,7 @@ class Join(Node):
 class LeftJoin(Node):
     """Every row of the left side with its matches on the right, or else with NULLs.
 
-    RIGHT JOIN is this with its sides exchanged; FULL JOIN is the union of this and of the right
-    side's rows without a match (papers/outer-join-semijoin-ivm, §3.1).
+    RIGHT JOIN is this with its sides exchanged.
     """
 
     left: Node
@@ -210,7 +250,36 @@ class LeftJoin(Node):
         """The preserved side, then the other."""
         return (self.left, self.right)
 
+    @cached_property
+    def schema(self) -> tuple[ColumnRef, ...]:
+        """Both sides' columns."""
+        return (*self.left.schema, *self.right.schema)
+
     @property
+    def expressions(self) -> tuple[exp.Expr, ...]:
+        """The conditions."""
+        return self.conditions
+
+    def with_inputs(self, inputs: tuple[Node, ...]) -> Node:
+        """The same conditions over other inputs."""
+        return replace(self, left=inputs[0], right=inputs[1])
+
+
+@dataclass(frozen=True)
+class FullJoin(Node):
+    """Matching pairs of rows, and every other row of both sides with NULLs."""
+
+    left: Node
+    right: Node
+    conditions: tuple[exp.Expr, ...]
+    label: str = field(default="", compare=False)
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """Both sides."""
+        return (self.left, self.right)
+
+    @cached_property
     def schema(self) -> tuple[ColumnRef, ...]:
         """Both sides' columns."""
         return (*self.left.schema, *self.right.schema)
@@ -244,7 +313,7 @@ class SemiJoin(Node):
         """The rows to keep, then those to look among."""
         return (self.left, self.right)
 
-    @property
+    @cached_property
     def schema(self) -> tuple[ColumnRef, ...]:
         """The left side's."""
         return self.left.schema
@@ -278,7 +347,7 @@ class Mark(Node):
         """The rows to mark, then those to look among."""
         return (self.left, self.right)
 
-    @property
+    @cached_property
     def schema(self) -> tuple[ColumnRef, ...]:
         """The items and the mark, under this relation's name."""
         names = (*(item.name for item in self.items), self.mark)
@@ -296,20 +365,25 @@ class Mark(Node):
 
 @dataclass(frozen=True)
 class Window(Node):
-    """Every row with the values of window functions that share their PARTITION BY."""
+    """Every row with the values of window functions that share their PARTITION BY.
+
+    Attributes:
+        for_groups: Whether the partitions are the groups of the aggregate above.
+    """
 
     input: Node
     relation: str
     items: tuple[Named, ...]
     partition: tuple[exp.Expr, ...]
     functions: tuple[Named, ...]
+    for_groups: bool = False
 
     @property
     def inputs(self) -> tuple[Node, ...]:
         """The one input."""
         return (self.input,)
 
-    @property
+    @cached_property
     def schema(self) -> tuple[ColumnRef, ...]:
         """The items and the functions, under this relation's name."""
         return tuple(ColumnRef(self.relation, i.name) for i in (*self.items, *self.functions))
@@ -337,7 +411,7 @@ class Repeat(Node):
         """The one input."""
         return (self.input,)
 
-    @property
+    @cached_property
     def schema(self) -> tuple[ColumnRef, ...]:
         """The input's."""
         return self.input.schema
@@ -353,6 +427,63 @@ class Repeat(Node):
 
 
 @dataclass(frozen=True)
+class Generate(Node):
+    """Every row once for each row that a generator function (explode, say) makes of it.
+
+    An outer one keeps a row of which the function makes none, with NULLs.
+    """
+
+    input: Node
+    function: exp.Expr
+    relation: str
+    names: tuple[str, ...]
+    outer: bool = False
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """The one input."""
+        return (self.input,)
+
+    @property
+    def schema(self) -> tuple[ColumnRef, ...]:
+        """The input's columns, then the function's."""
+        made = tuple(ColumnRef(self.relation, name) for name in self.names)
+        return (*self.input.schema, *made)
+
+    @property
+    def expressions(self) -> tuple[exp.Expr, ...]:
+        """The function."""
+        return (self.function,)
+
+    def with_inputs(self, inputs: tuple[Node, ...]) -> Node:
+        """The same function over another input."""
+        return replace(self, input=inputs[0])
+
+
+@dataclass(frozen=True)
+class TableFunction(Node):
+    """The rows of a function of constants, such as range(3), which never change."""
+
+    relation: str
+    names: tuple[str, ...]
+    function: exp.Expr
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """None: a leaf."""
+        return ()
+
+    @property
+    def schema(self) -> tuple[ColumnRef, ...]:
+        """The names."""
+        return tuple(ColumnRef(self.relation, name) for name in self.names)
+
+    def with_inputs(self, inputs: tuple[Node, ...]) -> Node:
+        """Itself."""
+        return self
+
+
+@dataclass(frozen=True)
 class Values(Node):
     """Constant rows, which never change."""
 
@@ -365,7 +496,7 @@ class Values(Node):
         """None: a leaf."""
         return ()
 
-    @property
+    @cached_property
     def schema(self) -> tuple[ColumnRef, ...]:
         """The names."""
         return tuple(ColumnRef(self.relation, name) for name in self.names)
@@ -398,7 +529,7 @@ class Aggregate(Node):
         """The one input."""
         return (self.input,)
 
-    @property
+    @cached_property
     def schema(self) -> tuple[ColumnRef, ...]:
         """Keys, then measures."""
         return tuple(ColumnRef(self.relation, item.name) for item in (*self.keys, *self.measures))
@@ -426,7 +557,7 @@ class UnionAll(Node):
         """The united relations."""
         return self.parts
 
-    @property
+    @cached_property
     def schema(self) -> tuple[ColumnRef, ...]:
         """The union's names."""
         return tuple(ColumnRef(self.relation, name) for name in self.names)
@@ -450,7 +581,7 @@ class Sort(Node):
         """The one input."""
         return (self.input,)
 
-    @property
+    @cached_property
     def schema(self) -> tuple[ColumnRef, ...]:
         """The input's."""
         return self.input.schema
@@ -463,6 +594,19 @@ class Sort(Node):
     def with_inputs(self, inputs: tuple[Node, ...]) -> Node:
         """The same order over another input."""
         return replace(self, input=inputs[0])
+
+
+def over(node: Node, inputs: tuple[Node, ...]) -> Node:
+    """A node over other inputs; the node itself where they are its own."""
+    same = all(new is old for new, old in zip(inputs, node.inputs, strict=True))
+    return node if same else node.with_inputs(inputs)
+
+
+def ends_in_generate(node: Node) -> bool:
+    """Whether a plan's SELECT ends in LATERAL VIEWs, after which no join can stand."""
+    while isinstance(node, (Filter, ClockFilter)):
+        node = node.input
+    return isinstance(node, Generate)
 
 
 def columns_of(expression: exp.Expr) -> set[ColumnRef]:
@@ -491,20 +635,39 @@ def flat_names(columns: Iterable[ColumnRef], taken: Iterable[str] = ()) -> dict[
 
 def substitute(expression: exp.Expr, mapping: Mapping[ColumnRef, exp.Expr]) -> exp.Expr:
     """The expression with columns replaced by expressions."""
+    if not mapping:
+        return expression
+    result = expression.copy()
+    for column in list(result.find_all(exp.Column)):
+        found = mapping.get(ColumnRef(column.table, column.name))
+        if found is None:
+            continue
+        new = found.copy()
+        if isinstance(new, exp.Column):
+            new.this.meta.update(column.this.meta)  # errors still say where
+        elif not isinstance(new, (exp.Literal, exp.Func, exp.Dot, exp.Bracket)):
+            new = exp.paren(new, copy=False)
+        if column is result:
+            return new
+        column.replace(new)
+    return result
 
-    def replacement(node: exp.Expr) -> exp.Expr:
-        if isinstance(node, exp.Column):
-            found = mapping.get(ColumnRef(node.table, node.name))
-            if found is not None:
-                if isinstance(found, exp.Column):
-                    renamed = found.copy()
-                    renamed.this.meta.update(node.this.meta)  # errors still say where
-                    return renamed
-                simple = isinstance(found, (exp.Literal, exp.Func, exp.Cast))
-                return found.copy() if simple else exp.paren(found.copy())
-        return node
 
-    return expression.copy().transform(replacement)
+def size(node: Node) -> int:
+    """The number of operators where each stands as often as it is read.
+
+    It is what Spark plans, which writes out every reference to a CTE.
+    """
+    known: dict[int, int] = {}
+    stack = [node]
+    while stack:
+        current = stack[-1]
+        missing = [child for child in current.inputs if id(child) not in known]
+        if missing:
+            stack.extend(missing)
+            continue
+        known[id(stack.pop())] = 1 + sum(known[id(child)] for child in current.inputs)
+    return known[id(node)]
 
 
 def check(node: Node) -> Node:
@@ -525,7 +688,7 @@ def check(node: Node) -> Node:
                 raise Internal(
                     f"{type(current).__name__} names columns that nothing below has: {names}"
                 )
-        if isinstance(current, (Join, LeftJoin, Project, Aggregate)):
+        if isinstance(current, (Join, LeftJoin, FullJoin, Generate, Project, Aggregate)):
             schema = current.schema
             if len(set(schema)) != len(schema):
                 raise Internal(f"{type(current).__name__} has two columns of one name: {schema}")

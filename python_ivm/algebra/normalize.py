@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -22,6 +23,7 @@ from python_ivm.algebra.nodes import (
     UnionAll,
     Window,
     columns_of,
+    over,
     substitute,
 )
 
@@ -34,8 +36,21 @@ def normalize(plan: Node) -> Node:
 
 
 def _bottom_up(plan: Node, rule: Callable[[Node], Node]) -> Node:
-    inputs = tuple(_bottom_up(child, rule) for child in plan.inputs)
-    return rule(plan.with_inputs(inputs) if inputs else plan)
+    """Apply a rule to every node, once even where it stands in several places."""
+    return _rebuilt(plan, lambda node, _: rule(node))
+
+
+def _rebuilt(plan: Node, rule: Callable[[Node, Node], Node]) -> Node:
+    """Apply a rule to every node over its new inputs, and to what the node was before."""
+    done: dict[int, Node] = {}
+
+    def visit(node: Node) -> Node:
+        if id(node) not in done:
+            inputs = tuple(visit(child) for child in node.inputs)
+            done[id(node)] = rule(over(node, inputs), node)
+        return done[id(node)]
+
+    return visit(plan)
 
 
 def drop_inner_orders(plan: Node) -> Node:
@@ -44,7 +59,7 @@ def drop_inner_orders(plan: Node) -> Node:
         return plan.with_inputs((drop_inner_orders(plan.input),))
 
     def rule(node: Node) -> Node:
-        idle = isinstance(node, Sort) and node.limit is None and node.offset is None
+        idle = isinstance(node, Sort) and not _limits(node)
         return node.inputs[0] if idle else node
 
     if isinstance(plan, Sort):
@@ -97,13 +112,17 @@ def flatten_unions(plan: Node) -> Node:
 
 
 def merge_projections(plan: Node) -> Node:
-    """A projection of a projection becomes one; one that only picks from an aggregate vanishes."""
+    """A projection of a projection becomes one; one that only picks from an aggregate vanishes.
 
-    def rule(node: Node) -> Node:
-        if not isinstance(node, Project):
+    What several operators read stays one relation, and what is computed once is not written twice.
+    """
+    readers = Counter(id(child) for node in plan.walk() for child in node.inputs)
+
+    def rule(node: Node, before: Node) -> Node:
+        if not isinstance(node, Project) or readers[id(before.inputs[0])] > 1:
             return node
         below = node.input
-        if isinstance(below, Project):
+        if isinstance(below, Project) and not _computes_twice(node, below):
             mapping = {ColumnRef(below.relation, i.name): i.expression for i in below.items}
             items = tuple(Named(i.name, substitute(i.expression, mapping)) for i in node.items)
             return Project(below.input, node.relation, items, node.title or below.title)
@@ -113,7 +132,15 @@ def merge_projections(plan: Node) -> Node:
             return replace(below, relation=node.relation, measures=measures)
         return node
 
-    return _bottom_up(plan, rule)
+    return _rebuilt(plan, rule)
+
+
+def _computes_twice(node: Project, below: Project) -> bool:
+    """Whether one projection would repeat what the other computes once."""
+    simple = (exp.Column, exp.Literal, exp.Null, exp.Boolean)
+    computed = {i.name for i in below.items if not isinstance(i.expression, simple)}
+    named = Counter(c.name for i in node.items for c in i.expression.find_all(exp.Column))
+    return any(named[name] > 1 for name in computed)
 
 
 def _picks(node: Project, below: Aggregate) -> bool:
@@ -130,28 +157,49 @@ def _picks(node: Project, below: Aggregate) -> bool:
 
 
 def prune_columns(plan: Node) -> Node:
-    """Scans read, and projections compute, only what something above names."""
+    """Scans read, and operators compute, only what something above names."""
     used: set[ColumnRef] = set(plan.schema)
-    for node in plan.walk():
-        for expression in node.expressions:
+    for node in _from_the_top(plan):
+        kept = _kept(node, used)
+        for expression in kept.expressions:
             used |= columns_of(expression)
         if isinstance(node, UnionAll):
             for part in node.parts:
                 used |= set(part.schema)
+    return _bottom_up(plan, lambda node: _kept(node, used))
 
-    def rule(node: Node) -> Node:
-        if isinstance(node, Scan):
-            kept = tuple(n for n in node.columns if ColumnRef(node.relation, n) in used)
-            return replace(node, columns=kept)
-        if isinstance(node, (Mark, Window)):
-            items = tuple(i for i in node.items if ColumnRef(node.relation, i.name) in used)
-            return replace(node, items=items)
-        if isinstance(node, Project):
-            items = tuple(i for i in node.items if ColumnRef(node.relation, i.name) in used)
-            return replace(node, items=items or _one(node))
-        return node
 
-    return _bottom_up(plan, rule)
+def _from_the_top(plan: Node) -> list[Node]:
+    """Every node once, before all that it reads."""
+    ordered: list[Node] = []
+    seen: set[int] = set()
+    stack = [(plan, False)]
+    while stack:
+        node, finished = stack.pop()
+        if finished:
+            ordered.append(node)
+        elif id(node) not in seen:
+            seen.add(id(node))
+            stack.append((node, True))
+            stack.extend((child, False) for child in node.inputs)
+    return ordered[::-1]
+
+
+def _kept(node: Node, used: set[ColumnRef]) -> Node:
+    """An operator without the columns that nothing uses."""
+    if isinstance(node, Scan):
+        kept = tuple(n for n in node.columns if ColumnRef(node.relation, n) in used)
+        return replace(node, columns=kept)
+    if isinstance(node, (Mark, Window)):
+        items = tuple(i for i in node.items if ColumnRef(node.relation, i.name) in used)
+        return replace(node, items=items)
+    if isinstance(node, Project):
+        items = tuple(i for i in node.items if ColumnRef(node.relation, i.name) in used)
+        return replace(node, items=items or _one(node))
+    if isinstance(node, Aggregate):
+        measures = tuple(m for m in node.measures if ColumnRef(node.relation, m.name) in used)
+        return replace(node, measures=measures or node.measures[:1])
+    return node
 
 
 def _one(node: Project) -> tuple[Named, ...]:
@@ -166,7 +214,7 @@ def total_order(plan: Node) -> Node:
     """
 
     def rule(node: Node) -> Node:
-        if not isinstance(node, Sort) or (node.limit is None and node.offset is None):
+        if not isinstance(node, Sort) or not _limits(node):
             return node
         known = {key.this for key in node.order}
         ties = [c.expression() for c in node.schema if c.expression() not in known]
@@ -181,6 +229,22 @@ def total_order(plan: Node) -> Node:
         below = _bottom_up(top.input, rule)
         return _replaced(plan, top, top.with_inputs((below,)))
     return _bottom_up(plan, rule)
+
+
+def keeps_some(plan: Node) -> bool:
+    """Whether a LIMIT below the top may choose among rows that its order leaves equal."""
+    return any(isinstance(n, Sort) and _limits(n) for n in without_top_order(plan).walk())
+
+
+def without_top_order(plan: Node) -> Node:
+    """The plan without ORDER BY, LIMIT and OFFSET at its top."""
+    if isinstance(plan, Project):
+        return plan.with_inputs((without_top_order(plan.input),))
+    return plan.input if isinstance(plan, Sort) else plan
+
+
+def _limits(node: Sort) -> bool:
+    return node.limit is not None or node.offset is not None
 
 
 def _replaced(plan: Node, old: Node, new: Node) -> Node:
@@ -210,6 +274,33 @@ def conjuncts(condition: exp.Expr) -> list[exp.Expr]:
         return conjuncts(condition.this)
     if isinstance(condition, exp.And):
         return [*conjuncts(condition.left), *conjuncts(condition.right)]
+    return [condition]
+
+
+def common_conjuncts(condition: exp.Expr) -> list[exp.Expr]:
+    """The terms of a conjunction; those that all sides of a disjunction share come out of it.
+
+    ``(a and b) or (a and c)`` is ``a`` and ``b or c``, with NULLs, too.
+    """
+    found: list[exp.Expr] = []
+    for term in conjuncts(condition):
+        sides = [conjuncts(side) for side in _disjuncts(term)]
+        shared = [c for c in sides[0] if all(c in side for side in sides)]
+        if len(sides) == 1 or not shared:
+            found.append(term)
+            continue
+        rest = [[c for c in side if c not in shared] for side in sides]
+        found += shared
+        if all(rest):
+            found.append(exp.paren(exp.or_(*(exp.and_(*side) for side in rest)), copy=False))
+    return found
+
+
+def _disjuncts(condition: exp.Expr) -> list[exp.Expr]:
+    if isinstance(condition, exp.Paren):
+        return _disjuncts(condition.this)
+    if isinstance(condition, exp.Or):
+        return [*_disjuncts(condition.left), *_disjuncts(condition.right)]
     return [condition]
 
 

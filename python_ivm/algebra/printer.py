@@ -7,7 +7,10 @@ from sqlglot import exp
 from python_ivm.algebra.nodes import (
     Aggregate,
     At,
+    ClockFilter,
     Filter,
+    FullJoin,
+    Generate,
     Join,
     LeftJoin,
     Mark,
@@ -18,6 +21,7 @@ from python_ivm.algebra.nodes import (
     Scan,
     SemiJoin,
     Sort,
+    TableFunction,
     UnionAll,
     Values,
     Window,
@@ -27,14 +31,18 @@ from python_ivm.sql.render import bare
 
 
 def tree(plan: Node) -> str:
-    """One line an operator, inputs indented below it."""
-    return "\n".join(_lines(plan, 0))
+    """One line an operator, inputs indented below it; what stands in two places is told once."""
+    return "\n".join(_lines(plan, 0, set()))
 
 
-def _lines(node: Node, depth: int) -> list[str]:
-    lines = ["  " * depth + _label(node)]
+def _lines(node: Node, depth: int, told: set[int]) -> list[str]:
+    indent = "  " * depth
+    if id(node) in told and node.inputs:
+        return [f"{indent}{node.schema[0].relation}, as above"]
+    told.add(id(node))
+    lines = [indent + _label(node)]
     for child in node.inputs:
-        lines += _lines(child, depth + 1)
+        lines += _lines(child, depth + 1, told)
     return lines
 
 
@@ -43,16 +51,16 @@ def _label(node: Node) -> str:
         case Scan():
             at = "" if node.at is At.POST else f" at {node.at.value}"
             return f"Scan {node.source} as {node.relation}{at} ({', '.join(node.columns)})"
-        case Filter():
-            return f"Filter {_text(node.condition)}"
+        case Filter() | ClockFilter():
+            return f"Filter {one_line(node.condition)}"
         case Project():
             return f"Project {_named(node.items)}"
         case Join():
-            conditions = " and ".join(_text(c) for c in node.conditions)
+            conditions = " and ".join(one_line(c) for c in node.conditions)
             if len(node.parts) == 1:
                 return f"Filter {conditions}"
             return f"Join on {conditions}" if conditions else "Join (cross)"
-        case LeftJoin() | SemiJoin():
+        case LeftJoin() | FullJoin() | SemiJoin():
             name = "AntiJoin" if isinstance(node, SemiJoin) and node.anti else type(node).__name__
             return f"{name} on {_all(node.conditions)}"
         case Mark():
@@ -60,7 +68,13 @@ def _label(node: Node) -> str:
         case Window():
             return f"Window {_named(node.functions)}"
         case Repeat():
-            return f"Repeat {_text(node.times)} times"
+            return f"Repeat {one_line(node.times)} times"
+        case Generate():
+            made = f"{one_line(node.function)} as {node.relation} ({', '.join(node.names)})"
+            return f"Generate {'outer ' if node.outer else ''}{made}"
+        case TableFunction():
+            made = f"{one_line(node.function)} as {node.relation}"
+            return f"Function {made} ({', '.join(node.names)})"
         case Values():
             return f"Values as {node.relation} ({', '.join(node.names)}), {len(node.rows)} rows"
         case Aggregate():
@@ -71,25 +85,26 @@ def _label(node: Node) -> str:
         case UnionAll():
             return f"UnionAll ({', '.join(node.names)})"
         case Sort():
-            parts = [f"Sort by {', '.join(_text(k) for k in node.order)}"] if node.order else []
-            parts += [f"limit {_text(node.limit)}"] if node.limit is not None else []
-            parts += [f"offset {_text(node.offset)}"] if node.offset is not None else []
+            parts = [f"Sort by {', '.join(one_line(k) for k in node.order)}"] if node.order else []
+            parts += [f"limit {one_line(node.limit)}"] if node.limit is not None else []
+            parts += [f"offset {one_line(node.offset)}"] if node.offset is not None else []
             return " ".join(parts)
     return type(node).__name__
 
 
 def _all(conditions: tuple[exp.Expr, ...]) -> str:
-    return " and ".join(_text(c) for c in conditions) or "true"
+    return " and ".join(one_line(c) for c in conditions) or "true"
 
 
 def _named(items: tuple[Named, ...]) -> str:
     return ", ".join(
         item.name
         if isinstance(item.expression, exp.Column) and item.expression.name == item.name
-        else f"{item.name} = {_text(item.expression)}"
+        else f"{item.name} = {one_line(item.expression)}"
         for item in items
     )
 
 
-def _text(expression: exp.Expr) -> str:
-    return str(bare(expression).sql(dialect=DIALECT))
+def one_line(expression: exp.Expr) -> str:
+    """An expression as Spark SQL on one line."""
+    return str(bare(expression).sql(dialect=DIALECT, copy=False))

@@ -39,8 +39,7 @@ class Affected:
     """Left rows to be looked up anew.
 
     Attributes:
-        rows: The left side's rows before the change that match a changed right row, once for
-            each tag.
+        rows: The asking rows that match a changed right row, once for each tag.
         tag: The tag: 1 looks the row up in the right side now, -1 in the right side before.
         right: The right side's rows now and before, each with its tag.
         columns: The right side's columns in :attr:`right`.
@@ -61,7 +60,7 @@ class Affected:
 
 def affected(
     label: str,
-    left: Node,
+    asking: Node,
     right: Node,
     conditions: tuple[exp.Expr, ...],
     changes: Changes,
@@ -73,7 +72,7 @@ def affected(
 
     Args:
         label: A name that no other operator of the plan has.
-        left: The side that asks.
+        asking: The rows that ask, in the state of their sources that the caller wants.
         right: The side that is asked, which changed.
         conditions: When a left and a right row match.
         changes: Which sources changed.
@@ -88,7 +87,7 @@ def affected(
     tags = Values(f"{label}_tags", ("tag",), ((_number(1),), (_number(-1),)))
     tag = ColumnRef(tags.relation, "tag").expression()
     candidates = SemiJoin(
-        changes.pre(left), changed, tuple(substitute(c, changed_columns) for c in conditions)
+        asking, changed, tuple(substitute(c, changed_columns) for c in conditions)
     )
     tagged = f"{label}_tagged"
 

@@ -23,6 +23,7 @@ from python_ivm.algebra.nodes import (
     Project,
     SemiJoin,
     UnionAll,
+    Window,
     columns_of,
     substitute,
 )
@@ -35,17 +36,26 @@ def delta(
     """The affected groups: one term, or two where there are no keys."""
     if node.is_global:
         return _global(node, changes)
+    if isinstance(node.input, Window) and node.input.for_groups:
+        (term,) = inner(node.input, changes)
+        return [_by_tag(node, term.plan, term.count)]
     rows, columns = _tagged_rows(node, changes)
     changed = affected_groups(node, inner(node.input, changes))
     restricted = SemiJoin(rows, changed, _same_group(node))
-    keys = (
-        *(Named(k.name, ColumnRef(rows.relation, k.name).expression()) for k in node.keys),
-        Named(COUNT, ColumnRef(rows.relation, COUNT).expression()),
+    tagged = Aggregate(
+        restricted,
+        node.relation,
+        tuple(Named(k.name, ColumnRef(rows.relation, k.name).expression()) for k in node.keys),
+        tuple(Named(m.name, substitute(m.expression, columns)) for m in node.measures),
     )
-    measures = tuple(Named(m.name, substitute(m.expression, columns)) for m in node.measures)
-    plan = Aggregate(restricted, node.relation, keys, measures)
+    return [_by_tag(tagged, restricted, ColumnRef(rows.relation, COUNT).expression())]
+
+
+def _by_tag(node: Aggregate, rows: Node, tag: exp.Expr) -> Term:
+    """The groups of tagged rows, the tag being one more key and the groups' count."""
+    plan = Aggregate(rows, node.relation, (*node.keys, Named(COUNT, tag)), node.measures)
     count = ColumnRef(node.relation, COUNT).expression()
-    return [Term(plan, count, False, f"groups of {node.relation} that changed, new minus old")]
+    return Term(plan, count, False, f"groups of {node.relation} that changed, new minus old")
 
 
 def affected_groups(node: Aggregate, terms: list[Term]) -> Node:

@@ -7,7 +7,10 @@ from typing import Any
 
 from python_ivm.algebra.nodes import (
     Aggregate,
+    ClockFilter,
     Filter,
+    FullJoin,
+    Generate,
     Join,
     LeftJoin,
     Mark,
@@ -19,11 +22,13 @@ from python_ivm.algebra.nodes import (
     Sort,
     UnionAll,
     Window,
-    check,
 )
 from python_ivm.delta import (
     aggregate,
+    clock,
     filter,
+    full_join,
+    generate,
     join,
     left_join,
     mark,
@@ -41,14 +46,17 @@ from python_ivm.errors import NotYetImplemented
 RULES: dict[type[Node], Callable[..., list[Term]]] = {
     Scan: scan.delta,
     Filter: filter.delta,
+    ClockFilter: clock.delta,
     Project: project.delta,
     Join: join.delta,
     LeftJoin: left_join.delta,
+    FullJoin: full_join.delta,
     SemiJoin: semi_join.delta,
     Mark: mark.delta,
     UnionAll: union_all.delta,
     Window: window.delta,
     Repeat: repeat.delta,
+    Generate: generate.delta,
     Aggregate: aggregate.delta,
     Sort: sort.delta,
 }
@@ -63,10 +71,12 @@ def delta(node: Node, changes: Changes) -> list[Term]:
     """
     if not changes.touches(node):
         return []
+    return changes.once("delta", node, lambda: _delta(node, changes))
+
+
+def _delta(node: Node, changes: Changes) -> list[Term]:
     rule: Any = RULES.get(type(node))
     if rule is None:
         raise NotYetImplemented(f"The delta of {type(node).__name__}")
     terms: list[Term] = rule(node, changes, delta)
-    for term in terms:
-        check(term.plan)
     return terms

@@ -39,27 +39,30 @@ def connected_order(
     Spark joins in the order of the text unless it has statistics of every column; a delta that
     comes first keeps every intermediate result as small as the change.
     """
+    equalities = [isinstance(c, (exp.EQ, exp.NullSafeEQ)) for c in conditions]
+    used = list(zip((columns_of(c) for c in conditions), equalities, strict=True))
     placed = set(first.schema)
-    remaining = list(others)
+    remaining = [(other, set(other.schema)) for other in others]
     ordered: list[Node] = []
     while remaining:
-        chosen = max(remaining, key=lambda part: _links(part, placed, conditions))
-        remaining.remove(chosen)
+        index = max(range(len(remaining)), key=lambda i: _links(remaining[i][1], placed, used))
+        chosen, own = remaining.pop(index)
         ordered.append(chosen)
-        placed |= set(chosen.schema)
+        placed |= own
     return ordered
 
 
-def _links(part: Node, placed: set[ColumnRef], conditions: tuple[exp.Expr, ...]) -> tuple[int, int]:
-    """How many equalities, and how many conditions at all, link a part to what is placed."""
-    own = set(part.schema)
-    equalities = links = 0
-    for condition in conditions:
-        used = columns_of(condition)
-        if used & own and used & placed and used <= own | placed:
-            links += 1
-            equalities += isinstance(condition, (exp.EQ, exp.NullSafeEQ))
-    return min(equalities, 1), min(links, 1)
+def _links(
+    own: set[ColumnRef], placed: set[ColumnRef], used: list[tuple[set[ColumnRef], bool]]
+) -> tuple[int, int]:
+    """Whether an equality, and whether a condition at all, links a part to what is placed."""
+    link = 0
+    for columns, equal in used:
+        if columns & own and columns & placed and columns <= own | placed:
+            link = 1
+            if equal:
+                return 1, 1
+    return 0, link
 
 
 def _title(part: Node, join: Join, changes: Changes, index: int) -> str:

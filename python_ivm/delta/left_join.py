@@ -16,12 +16,12 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from python_ivm.algebra.nodes import Filter, Join, LeftJoin, Project, Scan, UnionAll
+from python_ivm.algebra.nodes import Filter, Generate, Join, LeftJoin, Project, Scan, UnionAll
 from python_ivm.delta.affected import Affected, Inner, affected, negative
 from python_ivm.delta.join import connected_order
 from python_ivm.delta.term import Changes, Term
 
-_PLAIN = (Scan, Filter, Project, Join, UnionAll)
+_PLAIN = (Scan, Filter, Project, Join, Generate, UnionAll)
 
 
 def delta(node: LeftJoin, changes: Changes, inner: Inner) -> list[Term]:
@@ -45,7 +45,7 @@ def delta(node: LeftJoin, changes: Changes, inner: Inner) -> list[Term]:
     plain = all(isinstance(n, _PLAIN) for term in right_terms for n in term.plan.walk())
     found = affected(
         node.label,
-        node.left,
+        changes.pre(node.left),
         node.right,
         node.conditions,
         changes,

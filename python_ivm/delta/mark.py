@@ -23,7 +23,9 @@ def delta(node: Mark, changes: Changes, inner: Inner) -> list[Term]:
         )
         terms.append(replace(term, plan=plan, count=count, columns={}))
     if changes.touches(node.right):
-        found = affected(node.relation, node.left, node.right, node.conditions, changes, inner)
+        found = affected(
+            node.relation, changes.pre(node.left), node.right, node.conditions, changes, inner
+        )
         plan = replace(
             node,
             left=found.rows,

@@ -31,7 +31,9 @@ def delta(node: SemiJoin, changes: Changes, inner: Inner) -> list[Term]:
         for term in inner(node.left, changes)
     ]
     if changes.touches(node.right):
-        found = affected(node.label, node.left, node.right, node.conditions, changes, inner)
+        found = affected(
+            node.label, changes.pre(node.left), node.right, node.conditions, changes, inner
+        )
         count = negative(found.tag) if node.anti else found.tag
         title = f"rows whose match in {node.label} appeared or vanished"
         terms.append(Term(found.matched, count, False, title))

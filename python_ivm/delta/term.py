@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 from sqlglot import exp
 
-from python_ivm.algebra.nodes import At, ColumnRef, Named, Node, Scan, substitute
+from python_ivm.algebra.nodes import (
+    At,
+    ClockFilter,
+    ColumnRef,
+    Named,
+    Node,
+    Scan,
+    over,
+    substitute,
+)
+from python_ivm.sources.clock import CLOCK, before
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -50,10 +63,24 @@ class Changes:
     """
 
     inserts_only: Mapping[str, bool]
+    _known: dict[tuple[object, int], tuple[Node, Any]] = field(
+        default_factory=dict, compare=False, repr=False
+    )
+
+    def once(self, what: object, node: Node, compute: Callable[[], T]) -> T:
+        """Something about a node, computed once however often the node is asked about.
+
+        The node is kept with it, so that its identity is not given to another one.
+        """
+        key = (what, id(node))
+        if key not in self._known:
+            self._known[key] = (node, compute())
+        found: T = self._known[key][1]
+        return found
 
     def touches(self, node: Node) -> bool:
         """Whether a source below a node changed."""
-        return any(isinstance(n, Scan) and n.source in self.inserts_only for n in node.walk())
+        return self.once("touches", node, lambda: self._touches(node))
 
     def pre(self, node: Node) -> Node:
         """The node over the sources as they were at the last refresh."""
@@ -63,8 +90,22 @@ class Changes:
         """The node over the sources as they are now."""
         return self._at(node, At.POST)
 
-    def _at(self, node: Node, at: At) -> Node:
+    def _touches(self, node: Node) -> bool:
         if isinstance(node, Scan):
-            changed = node.source in self.inserts_only
-            return replace(node, at=at if changed else At.POST)
-        return node.with_inputs(tuple(self._at(child, at) for child in node.inputs))
+            return node.source in self.inserts_only
+        if isinstance(node, ClockFilter) and CLOCK in self.inserts_only:
+            return True
+        return any(self.touches(child) for child in node.inputs)
+
+    def _at(self, node: Node, at: At) -> Node:
+        """The node itself over scans of one state; equal parts of a plan stay one node."""
+        return self.once(at, node, lambda: self._moved(node, at))
+
+    def _moved(self, node: Node, at: At) -> Node:
+        if isinstance(node, Scan):
+            wanted = at if node.source in self.inserts_only else At.POST
+            return node if node.at is wanted else replace(node, at=wanted)
+        moved = over(node, tuple(self._at(child, at) for child in node.inputs))
+        if isinstance(moved, ClockFilter) and CLOCK in self.inserts_only and at is At.PRE:
+            return replace(moved, condition=before(moved.condition))
+        return moved

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 
 import sqlglot
 from sqlglot import exp
 
+from python_ivm.algebra.normalize import without_top_order
 from python_ivm.errors import InvalidModel
-from python_ivm.refresh.emit import QUERY, quoted_name, relation_name, text
-from python_ivm.refresh.request import Warehouse
-from python_ivm.refresh.sources import state_history
+from python_ivm.refresh.emit import QUERY, relation_name, source_relations, text
+from python_ivm.refresh.model import Model
+from python_ivm.refresh.request import Request, Warehouse
+from python_ivm.refresh.versions import state_history
+from python_ivm.sources.clock import Clock, Instant
+from python_ivm.sources.history import SourceVersion
+from python_ivm.sql import clock
+from python_ivm.sql.bind import bind
 from python_ivm.sql.modifiers import without_order
-from python_ivm.sql.parse import DIALECT, parse, pin_versions, table_references
+from python_ivm.sql.parse import DIALECT, parse, pin_versions, quoted_name, table_references
+from python_ivm.sql.render import Renderer
 from python_ivm.state.counters import Kind
 from python_ivm.state.measures import SqlType
 
@@ -26,8 +34,11 @@ TOLERANCE = 1e-9
 def consistency_query(view: tuple[str, ...], warehouse: Warehouse) -> str:
     """A query of the rows in which a view differs from its own SQL.
 
-    The SQL is the user's text as of the state's build, pinned to the source versions of the
-    bookmark; it shares nothing with the planner's rendering. ORDER BY and LIMIT at the top are
+    The SQL is the user's text as of the state's build, its views replaced by their queries,
+    pinned to the source versions and the time of the bookmark; it shares nothing with the
+    planner's rendering. Only where Spark may give several
+    results for the text (ties in a window's order, ``first()``) it is the planner's form of it,
+    which gives the one of them that the view shows. ORDER BY and LIMIT at the top are
     left out on both sides: which rows a LIMIT keeps among equals is Spark's choice. Only of a view
     that is rebuilt in full, whose state holds no more rows than the LIMIT keeps, they stay.
 
@@ -43,12 +54,13 @@ def consistency_query(view: tuple[str, ...], warehouse: Warehouse) -> str:
     Raises:
         InvalidModel: If the view is not maintained, or was never built.
     """
-    body = warehouse.view_text(view)
+    found = warehouse.definition(view)
     columns = warehouse.columns(view)
-    if body is None or columns is None:
+    if found is None or columns is None:
         raise InvalidModel(
             f"{relation_name(view)} is no view", hint="Run the model before its tests."
         )
+    body = found.text
     state = _state_of(view, body)
     bookmark = state_history(warehouse, state).bookmark
     query = warehouse.properties(state).get(QUERY)
@@ -59,11 +71,46 @@ def consistency_query(view: tuple[str, ...], warehouse: Warehouse) -> str:
         )
     sql = json.loads(query)
     pinned = pin_versions(sql, {key: v.version for key, v in bookmark.sources.items()})
+    if bookmark.instant is not None:
+        pinned = clock.at(pinned, bookmark.instant)
     expected, limited = without_order(pinned)
     actual, _ = without_order(body)
     if limited and not bookmark.maintained:
         expected, actual = pinned, body
+    elif bookmark.maintained:
+        chosen = one_of_several(sql, bookmark.sources, warehouse, bookmark.instant)
+        expected = chosen or expected
     return _comparison(expected, actual, columns)
+
+
+def one_of_several(
+    sql: str,
+    versions: Mapping[str, SourceVersion],
+    warehouse: Warehouse,
+    instant: Instant | None = None,
+) -> str | None:
+    """The planner's form of a query for which Spark may give several results.
+
+    Args:
+        sql: The model's compiled SQL.
+        versions: At which version to read each source.
+        warehouse: Answers questions about tables.
+        instant: The time of the query; None takes the present one.
+
+    Returns:
+        A query without ORDER BY and LIMIT at the top; None if the text itself has one result.
+    """
+    model = Model(Request("", sql, ("", ""), ("", "")), warehouse)
+    query = bind(model.reading.tree, model.schemas())
+    if not query.chooses:
+        return None
+    read = {
+        key: replace(source, pre=versions[key], post=versions[key])
+        for key, source in model.current_versions().items()
+    }
+    then = Clock(instant, instant) if instant is not None else model.clock(None)
+    renderer = Renderer(source_relations(read, then))
+    return text(renderer.with_ctes(renderer.query(without_top_order(query.plan))))
 
 
 def _state_of(view: tuple[str, ...], body: str) -> tuple[str, ...]:

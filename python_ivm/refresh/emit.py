@@ -11,9 +11,11 @@ from python_ivm.algebra.nodes import COUNT, At, Named, Node, Project
 from python_ivm.delta.term import Changes, Term
 from python_ivm.refresh.request import Request
 from python_ivm.refresh.statements import Kind, Statement
+from python_ivm.refresh.versions import CHANGE_FEED
+from python_ivm.sources.clock import Clock
 from python_ivm.sources.history import SourceChange
-from python_ivm.sql.parse import DIALECT
-from python_ivm.sql.render import Renderer, SourceRelations, bare
+from python_ivm.sql.parse import DIALECT, quoted_name
+from python_ivm.sql.render import Renderer, SourceRelations, bare, stored_as
 from python_ivm.state.bookmark import encoded
 from python_ivm.state.layout import STATE, Layout
 from python_ivm.state.merge import merge
@@ -39,23 +41,21 @@ def table(parts: tuple[str, ...], version: int | None = None) -> exp.Table:
 
 def text(query: exp.Expr) -> str:
     """Spark SQL, one clause a line."""
-    return str(bare(query).sql(dialect=DIALECT, pretty=True))
+    return str(bare(query).sql(dialect=DIALECT, pretty=True, copy=False))
 
 
 def relation_name(parts: tuple[str, ...]) -> str:
     """A relation's name as SQL."""
-    return str(bare(table(parts)).sql(dialect=DIALECT))
-
-
-def quoted_name(parts: tuple[str, ...]) -> str:
-    """A relation's name with every part quoted, as inside ``table_changes('…')``."""
-    return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
+    return str(bare(table(parts)).sql(dialect=DIALECT, copy=False))
 
 
 def source_relations(
-    sources: Mapping[str, SourceChange], state: tuple[str, ...] | None = None
+    sources: Mapping[str, SourceChange],
+    clock: Clock | None,
+    state: tuple[str, ...] | None = None,
 ) -> SourceRelations:
     """Reads each source at its old or new version, and its change feed in between."""
+    stored = {key: found.stored for key, found in sources.items() if found.stored}
 
     def read(source: str, at: At) -> exp.Table:
         if source == STATE and state is not None:
@@ -77,11 +77,11 @@ def source_relations(
             expressions=[exp.Literal.string(t) for t in ("insert", "update_postimage")],
         )
         sign = exp.Case().when(came, exp.Literal.number(1)).else_(exp.Literal.number(-1))
-        items = [exp.column(name, quoted=True) for name in columns]
+        items = [stored_as(name, found.stored) for name in columns]
         select = exp.Select().from_(exp.Table(this=feed))
         return select.select(*items, exp.alias_(sign, COUNT))
 
-    return SourceRelations(read, changed)
+    return SourceRelations(read, changed, stored, clock.literals() if clock else {})
 
 
 def probe_query(rows: Node, arguments: tuple[Named, ...], renderer: Renderer) -> str:
@@ -103,7 +103,9 @@ def create_view(request: Request, query: exp.Expr | str) -> Statement:
     )
 
 
-def create_state(request: Request, body: str, bookmark: str | None, number: int) -> Statement:
+def create_state(
+    request: Request, sql: str, body: str, bookmark: str | None, number: int
+) -> Statement:
     """The statement that writes a whole state.
 
     Delta replaces the table's contents, schema and properties in the one commit that carries the
@@ -112,7 +114,7 @@ def create_state(request: Request, body: str, bookmark: str | None, number: int)
     clauses = [f"CREATE OR REPLACE TABLE {relation_name(request.state)}", "USING delta"]
     if request.location:
         clauses.append(f"LOCATION {string(request.location)}")
-    properties = {**request.properties, QUERY: encoded(request.sql)}
+    properties = {CHANGE_FEED: "true", **request.properties, QUERY: encoded(sql)}
     pairs = ", ".join(f"{string(k)} = {string(v)}" for k, v in sorted(properties.items()))
     clauses += [f"TBLPROPERTIES ({pairs})", "AS", body]
     fenced = fence(request, number) if bookmark is not None else None
@@ -124,38 +126,50 @@ def fence(request: Request, number: int) -> tuple[str, int]:
     return f"dbt-sparkivm:{'.'.join(request.state).lower()}", number
 
 
+def state_query(layout: Layout, sources: Mapping[str, SourceChange], clock: Clock | None) -> str:
+    """The query that computes a state anew."""
+    return text(build_query(layout, Renderer(source_relations(sources, clock))))
+
+
 def build_statements(
     request: Request,
+    sql: str,
     layout: Layout,
     sources: Mapping[str, SourceChange],
+    clock: Clock | None,
     bookmark: str,
     number: int,
 ) -> list[Statement]:
-    """The statements that build a state and its view."""
-    body = text(build_query(layout, Renderer(source_relations(sources))))
+    """The statements that build a state and its view; the text is kept beside the state."""
+    body = state_query(layout, sources, clock)
     least = ">= 0" if layout.is_global else "> 0"
     checked = {"delta.constraints.ivm_count": f"{COUNT} {least}", **request.properties}
     return [
-        create_state(replace(request, properties=checked), body, bookmark, number),
+        create_state(replace(request, properties=checked), sql, body, bookmark, number),
         *drop_table(request),
         create_view(request, view_query(layout, table(request.state))),
     ]
 
 
 def plain_statements(
-    request: Request, sql: str, columns: list[str], bookmark: str | None, number: int
+    request: Request,
+    sql: str,
+    pinned: str,
+    columns: list[str],
+    bookmark: str | None,
+    number: int,
 ) -> list[Statement]:
     """The statements that rebuild a query for which there are no rules: the user's own text."""
     stored = [exp.to_identifier(f"__ivm_col_{n}__") for n in range(1, len(columns) + 1)]
     names = ", ".join(c.sql(dialect=DIALECT) for c in stored)
-    body = f"SELECT * FROM (\n{sql.strip().rstrip(';')}\n) AS ivm_view({names})"
+    body = f"SELECT * FROM (\n{pinned.strip().rstrip(';')}\n) AS ivm_view({names})"
     shown = [
         exp.alias_(exp.column(s.name), exp.to_identifier(c, quoted=True))
         for s, c in zip(stored, columns, strict=True)
     ]
     view = exp.Select().from_(table(request.state)).select(*shown)
     return [
-        create_state(request, body, bookmark, number),
+        create_state(request, sql, body, bookmark, number),
         *drop_table(request),
         create_view(request, view),
     ]
@@ -179,10 +193,11 @@ def merge_statement(
     terms: list[Term],
     changes: Changes,
     sources: Mapping[str, SourceChange],
+    clock: Clock | None,
     bookmark: str,
     number: int,
 ) -> Statement:
     """The statement that applies a delta."""
-    renderer = Renderer(source_relations(sources, request.state))
+    renderer = Renderer(source_relations(sources, clock, request.state))
     tree = merge(layout, terms, changes, table(request.state), renderer)
     return Statement(Kind.MERGE, text(tree), bookmark, fence(request, number))

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from python_ivm.algebra.printer import tree
+from python_ivm.algebra.normal_form import normal_forms
+from python_ivm.algebra.printer import one_line, tree
 from python_ivm.delta.compile import delta
-from python_ivm.delta.term import Changes
+from python_ivm.delta.term import Changes, Term
 from python_ivm.errors import IvmError
-from python_ivm.refresh import emit, sources
+from python_ivm.refresh import emit, versions
+from python_ivm.refresh.maintained import Maintained, maintained
+from python_ivm.refresh.maintenance_graph import text
+from python_ivm.refresh.model import Model
 from python_ivm.refresh.reason import Reason
+from python_ivm.refresh.recomputation import recomputations
 from python_ivm.refresh.request import Request, Warehouse
-from python_ivm.refresh.strategy import Maintained, Planner
+from python_ivm.sources.clock import CLOCK
 from python_ivm.sources.history import Change, SourceChange, SourceVersion
 from python_ivm.state.bookmark import Found
 from python_ivm.state.layout import Layout
@@ -33,20 +38,25 @@ def explain(request: Request, warehouse: Warehouse) -> str:
         Unsupported: If the query cannot be maintained at all.
     """
     try:
-        planner = Planner(request, warehouse)
-        found = sources.state_history(warehouse, request.state)
-        maintained = planner.maintained(None)
+        model = Model(request, warehouse)
+        found = versions.state_history(model.warehouse, request.state)
+        how = maintained(model, None)
         title = f"{request.model}: {emit.relation_name(request.view)}"
         parts = [title, "=" * len(title), _now(found)]
-        if isinstance(maintained, Reason):
-            told = f"Every change rebuilds the view in full ({maintained.code}): {maintained.text}"
+        if isinstance(how, Reason):
+            told = f"Every change rebuilds the view in full ({how.code}): {how.text}"
             return "\n\n".join([*parts, told]) + "\n"
-        current = sources.current_versions(warehouse, planner.distinct_references())
+        current = model.current_versions()
         parts += [
-            _section("Logical plan", tree(maintained.query.plan)),
-            _section("Stored", _stored(request, maintained.layout)),
-            *_on_changes(request, maintained, current, found),
-            _section("Build and view", _build(request, maintained, current)),
+            _section("Logical plan", tree(how.query.plan)),
+            *(
+                _section("Normal form and maintenance graph (D directly, I indirectly)", text(form))
+                for form in normal_forms(how.query.plan)
+            ),
+            _section("Stored", _stored(request, how.layout)),
+            *_recomputed(how.layout),
+            *_on_changes(model, how, current, found),
+            _section("Build and view", _build(model, how, current)),
         ]
         return "\n\n".join(parts) + "\n"
     except IvmError as error:
@@ -72,45 +82,56 @@ def _stored(request: Request, layout: Layout) -> str:
     lines = [f"{emit.relation_name(request.state)} holds {what}:"]
     lines += [f"  {key.name} = {emit.text(key.expression)}" for key in layout.keys]
     for counter in layout.counters:
-        note = ""
-        if counter.recomputable:
-            note = "  (recomputed in groups that lose it)"
-            if counter.lost() is not None and not counter.contributions(emit.table(("x",)), False):
-                note = "  (recomputed in every changed group)"
-        lines.append(f"  {counter.name} = {_one_line(counter.build())}{note}")
+        lines.append(f"  {counter.name} = {one_line(counter.build())}")
     return "\n".join(lines)
 
 
-def _one_line(expression: object) -> str:
-    return " ".join(emit.text(expression).split())  # type: ignore[arg-type]
+def _recomputed(layout: Layout) -> list[str]:
+    """Why parts of the model are computed anew; nothing where none is."""
+    found = [f"  {sentence}" for sentence in recomputations(layout)]
+    return [_section("Recomputed where a change touches it", "\n".join(found))] if found else []
 
 
 def _on_changes(
-    request: Request,
-    maintained: Maintained,
+    model: Model,
+    how: Maintained,
     current: dict[str, SourceChange],
     found: Found,
 ) -> list[str]:
     """For each source: the terms of the delta and the MERGE, as if its next commit had come."""
     sections = []
-    for key in maintained.query.sources:
+    request = model.request
+    clock = model.clock(found.bookmark)
+    if model.asked:
+        changes = Changes({CLOCK: False})
+        terms = delta(how.layout.input, changes)
+        if terms:
+            merge = emit.merge_statement(request, how.layout, terms, changes, current, clock, "", 0)
+            body = f"Terms of the delta:\n{_titles(terms)}\n\n{merge.sql}"
+            sections.append(_section("When the clock moves", body))
+    for key in how.query.sources:
         now = current[key].post
         pre = found.bookmark.sources.get(key, now) if found.bookmark else now
         post = now if now.version > pre.version else SourceVersion(pre.version + 1, "")
         changed = {
             **current,
-            key: SourceChange(current[key].parts, pre, post, Change.GENERAL),
+            key: replace(current[key], pre=pre, post=post, change=Change.GENERAL),
         }
         changes = Changes({key: False})
-        terms = delta(maintained.layout.input, changes)
-        listed = "\n".join(f"  {term.title}" for term in terms)
-        statement = emit.merge_statement(request, maintained.layout, terms, changes, changed, "", 0)
-        body = f"Terms of the delta:\n{listed}\n\n{statement.sql}"
+        terms = delta(how.layout.input, changes)
+        statement = emit.merge_statement(request, how.layout, terms, changes, changed, clock, "", 0)
+        body = f"Terms of the delta:\n{_titles(terms)}\n\n{statement.sql}"
         sections.append(_section(f"When {key} changes", body))
     return sections
 
 
-def _build(request: Request, maintained: Maintained, current: dict[str, SourceChange]) -> str:
-    quiet = replace(request, table_in_the_way=False)
-    statements = emit.build_statements(quiet, maintained.layout, current, "", 0)
+def _titles(terms: list[Term]) -> str:
+    return "\n".join(f"  {term.title}" for term in terms)
+
+
+def _build(model: Model, how: Maintained, current: dict[str, SourceChange]) -> str:
+    quiet = replace(model.request, table_in_the_way=False)
+    statements = emit.build_statements(
+        quiet, model.reading.text, how.layout, current, model.clock(None), "", 0
+    )
     return ";\n\n".join(statement.sql for statement in statements)

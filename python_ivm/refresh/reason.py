@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from python_ivm.errors import IvmError
+
 
 @dataclass(frozen=True)
 class Reason:
@@ -19,3 +21,21 @@ class Reason:
     code: str
     text: str
     fallback: bool = True
+
+
+def not_yet(error: IvmError) -> Reason:
+    """The reason that an error of the binding is, with its place."""
+    place = f" at line {error.line}, column {error.column}" if error.line else ""
+    return Reason(
+        "NOT_YET_IMPLEMENTED",
+        f"{error.message.rstrip('.')} is not maintained yet{place}"
+        + (f"; {error.hint}" if error.hint else ""),
+    )
+
+
+def planner_error(error: Exception) -> Reason:
+    """A bug of the planner: the view is right all the same, and the bug is not hidden."""
+    return Reason(
+        "PLANNER_ERROR",
+        f"the planner failed on this query ({type(error).__name__}: {error}); please report it",
+    )

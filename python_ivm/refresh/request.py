@@ -8,7 +8,9 @@ from enum import Enum
 from typing import Protocol
 
 from python_ivm.errors import InvalidModel
+from python_ivm.sources.clock import Instant
 from python_ivm.sources.history import Commit
+from python_ivm.sql.inline import View
 
 
 class Policy(Enum):
@@ -41,11 +43,14 @@ class Options:
         on_configuration_change: dbt's config of the same name.
         enable_change_feed: Config ``ivm_enable_change_feed``: whether the change feed of sources
             may be switched on.
+        deterministic_functions: Config ``ivm_deterministic_functions``, in lower case: functions of
+            users that give the same result for the same arguments whenever they are called.
     """
 
     policy: Policy = Policy.AUTO
     on_configuration_change: OnConfigurationChange = OnConfigurationChange.APPLY
     enable_change_feed: bool = False
+    deterministic_functions: frozenset[str] = frozenset()
 
     @staticmethod
     def of(config: Mapping[str, object]) -> Options:
@@ -54,7 +59,12 @@ class Options:
         Raises:
             InvalidModel: For an unknown ``ivm_`` key or a value that is not allowed.
         """
-        known = {"ivm_policy", "ivm_enable_change_feed", "ivm_state_suffix"}
+        known = {
+            "ivm_policy",
+            "ivm_enable_change_feed",
+            "ivm_state_suffix",
+            "ivm_deterministic_functions",
+        }
         unknown = sorted(k for k in config if k.startswith("ivm_") and k not in known)
         if unknown:
             raise InvalidModel(
@@ -63,6 +73,9 @@ class Options:
         enable = config.get("ivm_enable_change_feed")
         if enable not in (None, True, False):
             raise InvalidModel("Config ivm_enable_change_feed is true or false")
+        functions = config.get("ivm_deterministic_functions") or []
+        if not isinstance(functions, (list, tuple)):
+            raise InvalidModel("Config ivm_deterministic_functions is a list of names")
         return Options(
             policy=_choice(Policy, "ivm_policy", config.get("ivm_policy") or "auto"),
             on_configuration_change=_choice(
@@ -71,6 +84,7 @@ class Options:
                 config.get("on_configuration_change") or "apply",
             ),
             enable_change_feed=bool(enable),
+            deterministic_functions=frozenset(str(name).lower() for name in functions),
         )
 
 
@@ -131,11 +145,20 @@ class Warehouse(Protocol):
     def properties(self, parts: tuple[str, ...]) -> Mapping[str, str]:
         """A Delta table's properties."""
 
-    def view_text(self, parts: tuple[str, ...]) -> str | None:
-        """A view's query; None if there is no such view."""
+    def namespace(self) -> tuple[str, str]:
+        """Catalog and schema of names that have none."""
+
+    def instant(self) -> Instant:
+        """The time by the session's clock and in its time zone."""
+
+    def definition(self, parts: tuple[str, ...]) -> View | None:
+        """A view; None if there is no such view."""
 
     def describe(self, sql: str) -> Sequence[tuple[str, str]]:
         """Names and types of a query's columns."""
+
+    def user_functions(self) -> Sequence[str]:
+        """The functions that users made and that can be named without a schema, in lower case."""
 
     def enable_change_feed(self, parts: tuple[str, ...]) -> None:
         """Switch a source's change feed on."""

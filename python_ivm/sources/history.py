@@ -105,12 +105,14 @@ class SourceChange:
         pre: The version to read as the old state; rows are as they were at the bookmark.
         post: The version to read as the new state.
         change: What happened in between.
+        stored: The stored names of columns that the planner calls otherwise.
     """
 
     parts: tuple[str, ...]
     pre: SourceVersion
     post: SourceVersion
     change: Change
+    stored: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def changed(self) -> bool:

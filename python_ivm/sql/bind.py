@@ -10,20 +10,24 @@ from sqlglot import exp
 
 from python_ivm.algebra.nodes import (
     Aggregate,
+    ClockFilter,
+    ColumnRef,
     Named,
     Node,
     Project,
+    Repeat,
     Scan,
     Sort,
     UnionAll,
     Values,
     check,
 )
-from python_ivm.algebra.normalize import normalize
+from python_ivm.algebra.normalize import keeps_some, normalize
 from python_ivm.errors import InvalidModel, NotYetImplemented
+from python_ivm.sql.clock import NAMES, calls, with_readings
 from python_ivm.sql.determinism import check_deterministic
 from python_ivm.sql.order import modifiers, order_key
-from python_ivm.sql.parse import parse, position
+from python_ivm.sql.parse import position
 from python_ivm.sql.qualify import qualify
 from python_ivm.sql.schema import Schemas
 from python_ivm.sql.select import SelectBinder
@@ -31,6 +35,9 @@ from python_ivm.sql.set_operations import set_operation
 
 VIEW = "ivm_view"
 """The relation name of a plan's result."""
+
+COPIES = "copies"
+"""The note on a table's place in the tree: the column that says how often each row is meant."""
 
 _RESERVED = frozenset(
     {"changed", "change", "delta", "net_delta", "lost", "recomputed", "source", "state", "stored"}
@@ -46,18 +53,20 @@ class Query:
         plan: The normalized logical plan; its result is the relation :data:`VIEW`.
         columns: The visible columns' names as the user spells them.
         sources: Planner keys of the tables that it reads, in the order of first use.
+        chooses: Whether Spark may give several results for the model, of which the plan gives one.
     """
 
     plan: Node
     columns: tuple[str, ...]
     sources: tuple[str, ...]
+    chooses: bool = False
 
 
-def bind(sql: str, schemas: Schemas) -> Query:
-    """Parse a model and bind it to its sources.
+def bind(parsed: exp.Query, schemas: Schemas) -> Query:
+    """Bind a model to its sources.
 
     Args:
-        sql: The model's compiled SQL.
+        parsed: The model's tree, in which each table has its full name.
         schemas: The tables that it reads.
 
     Returns:
@@ -68,16 +77,54 @@ def bind(sql: str, schemas: Schemas) -> Query:
         Unsupported: If its result does not follow from its sources.
         NotYetImplemented: If the planner has no rule for a construct.
     """
-    parsed = parse(sql)
     check_deterministic(parsed)
-    tree = qualify(parsed, schemas)
+    _refuse_columns_named_like_the_clock(parsed, schemas)
+    tree = with_readings(qualify(parsed, schemas))
     _check_output_names(tree, _spelling(parsed, tree.named_selects, schemas))
-    plan = Binder(schemas).query(tree, VIEW, {})
+    binder = Binder(schemas)
+    plan = binder.query(tree, VIEW, {})
     columns = _spelling(parsed, [c.name for c in plan.schema], schemas)
     sources = tuple(dict.fromkeys(n.source for n in plan.walk() if isinstance(n, Scan)))
     if not sources:
         raise NotYetImplemented("The query reads no table", operator="SELECT without FROM")
-    return Query(check(normalize(plan)), columns, sources)
+    plan = check(normalize(plan))
+    _refuse_clock_elsewhere(plan)
+    _forget_positions(plan)
+    return Query(plan, columns, sources, binder.chooses or keeps_some(plan))
+
+
+def _refuse_clock_elsewhere(plan: Node) -> None:
+    for node in plan.walk():
+        if isinstance(node, ClockFilter):
+            continue
+        for expression in node.expressions:
+            place = expression.find(exp.Placeholder)
+            if place is not None:
+                raise NotYetImplemented(
+                    "The clock elsewhere than in a condition of WHERE, HAVING, QUALIFY or ON",
+                    operator="current_timestamp()",
+                    hint="Compare a column with it there.",
+                    **position(place),
+                )
+
+
+def _refuse_columns_named_like_the_clock(parsed: exp.Query, schemas: Schemas) -> None:
+    """Spark takes a bare name for the column of that name, if there is one."""
+    names = {name.lower() for table in schemas.values() for name in table.columns}
+    if calls(parsed) and names & set(NAMES):
+        raise NotYetImplemented(
+            f"The clock beside a column named {min(names & set(NAMES))}",
+            hint="Give the column another name.",
+        )
+
+
+def _forget_positions(plan: Node) -> None:
+    """Drop what only the binder's errors need, and every copy would carry along."""
+    for node in plan.walk():
+        for expression in node.expressions:
+            for part in expression.walk():
+                if part.meta_get("line") is not None:
+                    part.meta.clear()
 
 
 def _check_output_names(parsed: exp.Query, columns: tuple[str, ...]) -> None:
@@ -111,11 +158,17 @@ def _spelling(parsed: exp.Query, lowered: list[str], schemas: Schemas) -> tuple[
 
 @dataclass
 class Binder:
-    """Binds one model; holds the relation names that are taken."""
+    """Binds one model.
+
+    Attributes:
+        schemas: The tables that it reads.
+        taken: The relation names that are taken.
+        chooses: Whether Spark may give several results for the model, of which the plan gives one.
+    """
 
     schemas: Schemas
     taken: set[str] = field(default_factory=lambda: set(_RESERVED))
-    full_joins: int = 0
+    chooses: bool = False
 
     def name(self, wanted: str) -> str:
         """A relation name that nothing else in the plan has."""
@@ -201,11 +254,8 @@ class Binder:
                     "Time travel in a model", operator="VERSION AS OF", **position(source)
                 )
             if source.name in ctes and source.name not in self.schemas:
-                cte = ctes[source.name]
-                return alias, self.query(cte.tree, alias, cte.scope)
-            table = self.schemas[source.name]
-            columns = tuple(name.lower() for name in table.columns)
-            return alias, Scan(source.name, self.name(alias), columns)
+                return alias, self._cte(ctes[source.name], alias)
+            return alias, self._scan(source, alias)
         if isinstance(source, exp.Subquery):
             alias = source.alias_or_name
             return alias, self.query(source.this, alias or "derived", ctes)
@@ -214,6 +264,23 @@ class Binder:
         raise NotYetImplemented(
             f"{source.key.upper()} in FROM", operator=source.key.upper(), **position(source)
         )
+
+    def _cte(self, cte: Cte, alias: str) -> Node:
+        """A CTE is bound once; where it is named again, it is the same relation renamed."""
+        if cte.plan is None:
+            cte.plan = self.query(cte.tree, alias, cte.scope)
+            return cte.plan
+        return self._named(cte.plan, tuple(c.name for c in cte.plan.schema), self.name(alias))
+
+    def _scan(self, source: exp.Table, alias: str) -> Node:
+        """A source; a state's rows as often as they count (see ``state/public.py``)."""
+        table = self.schemas[source.name]
+        columns = tuple(name.lower() for name in table.columns)
+        scan = Scan(source.name, self.name(alias), columns)
+        copies = source.meta.get(COPIES)
+        if copies is None:
+            return scan
+        return Repeat(scan, ColumnRef(scan.relation, copies).expression())
 
     def _values(self, source: exp.Values) -> tuple[str, Node]:
         alias = source.alias or "values"
@@ -226,9 +293,10 @@ class Binder:
         return alias, Values(self.name(alias), names, rows)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Cte:
-    """A CTE's tree and the CTEs that it can see; it is bound anew wherever it is named."""
+    """A CTE's tree, the CTEs that it can see, and its plan once it was named."""
 
     tree: exp.Expr
     scope: Mapping[str, Cte]
+    plan: Node | None = None

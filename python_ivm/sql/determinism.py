@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sqlglot import exp
 
 from python_ivm.errors import Unsupported
-from python_ivm.sql.parse import position
+from python_ivm.sql.clock import asked
+from python_ivm.sql.parse import place, spelled
 
 NONDETERMINISTIC_TYPES: tuple[type[exp.Expr], ...] = tuple(
     getattr(exp, name)
@@ -59,6 +58,12 @@ SESSION_TYPES: tuple[type[exp.Expr], ...] = tuple(
     if hasattr(exp, name)
 )
 
+_SPECIAL_STRINGS = frozenset({"today", "now", "yesterday", "tomorrow"})
+"""Strings that Spark casts to a date or time by the clock."""
+
+_BARE_CLOCK = frozenset({"localtimestamp", "current_time"})
+"""Names without parentheses that are the clock where no column has them."""
+
 GENERATORS = frozenset(
     {
         "range", "explode", "explode_outer", "posexplode", "posexplode_outer", "inline",
@@ -76,28 +81,30 @@ def check_deterministic(query: exp.Query) -> None:
     """
     for node in query.walk():
         name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
-        shown = f"{name or _sql_name(node)}()"
+        shown = f"{spelled(node)}()"
         if isinstance(node, NONDETERMINISTIC_TYPES) or name in NONDETERMINISTIC_NAMES:
             raise Unsupported(
                 f"{shown} gives another value at every call, so that no view could equal its query",
                 operator=shown,
                 hint="Compute the value where the source table is written, "
                 "or use materialized='table'.",
-                **_place(node),
+                **place(node),
             )
-        if isinstance(node, CLOCK_TYPES) or name in CLOCK_NAMES:
+        if (isinstance(node, CLOCK_TYPES) or name in CLOCK_NAMES) and asked(node) is None:
             raise Unsupported(
                 f"{shown} changes without any change of the sources",
                 operator=shown,
-                hint="Use a date from a source or dbt's var(), or materialized='table'.",
-                **_place(node),
+                hint="Use current_date() or current_timestamp() in a condition, or a date from a "
+                "source.",
+                **place(node),
             )
+        _refuse_hidden_clock(node)
         if isinstance(node, SESSION_TYPES) or name in SESSION_NAMES:
             raise Unsupported(
                 f"{shown} depends on the session that runs the refresh",
                 operator=shown,
                 hint="Pass the value in by dbt's var() or target, or use materialized='table'.",
-                **_place(node),
+                **place(node),
             )
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Anonymous):
             _check_generator(node.this)
@@ -106,8 +113,27 @@ def check_deterministic(query: exp.Query) -> None:
                 "TABLESAMPLE takes other rows at every read",
                 operator="TABLESAMPLE",
                 hint="Sample by a hash of a key in WHERE, or use materialized='table'.",
-                **_place(node),
+                **place(node),
             )
+
+
+def _refuse_hidden_clock(node: exp.Expr) -> None:
+    """Refuse what Spark reads as the clock although no call of a function stands there."""
+    word = node.name.lower() if isinstance(node, (exp.Literal, exp.Column)) else ""
+    if isinstance(node, exp.Literal) and node.is_string:
+        into = isinstance(node.parent, (exp.Cast, exp.TsOrDsToDate, exp.StrToDate, exp.StrToTime))
+        if not into or word.strip().split(" ")[0] not in _SPECIAL_STRINGS:
+            return
+    elif not (isinstance(node, exp.Column) and word in _BARE_CLOCK and not node.table):
+        return
+    if isinstance(node, exp.Column) and node.this.quoted:
+        return
+    raise Unsupported(
+        f"{word} changes without any change of the sources",
+        operator=word,
+        hint="Use current_date() or current_timestamp() in a condition.",
+        **place(node),
+    )
 
 
 def _check_generator(call: exp.Anonymous) -> None:
@@ -123,21 +149,5 @@ def _check_generator(call: exp.Anonymous) -> None:
         f"{name}() in FROM can read tables whose changes are not seen",
         operator=f"{name}()",
         hint="Name the tables themselves, or use materialized='table'.",
-        **_place(call),
+        **place(call),
     )
-
-
-def _sql_name(node: exp.Expr) -> str:
-    """A function's name as Spark spells it."""
-    return str(node.sql_name() if isinstance(node, exp.Func) else node.key).lower()
-
-
-def _place(node: exp.Expr) -> dict[str, Any]:
-    """A position; that of what stands around a node where sqlglot notes none for itself."""
-    around: exp.Expr | None = node
-    while around is not None:
-        found = position(around)
-        if found:
-            return found
-        around = around.parent
-    return {}

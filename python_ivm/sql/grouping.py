@@ -10,23 +10,19 @@ from sqlglot import exp
 
 from python_ivm.algebra.nodes import ColumnRef, Named
 from python_ivm.errors import InvalidModel, IvmError, NotYetImplemented
+from python_ivm.sql.aggregates import core, is_aggregate_call
+from python_ivm.sql.determined import RowOrder, determined
 from python_ivm.sql.grouping_sets import SET, GroupingSets, expand
-from python_ivm.sql.parse import position
-
-_AGGREGATE_NAMES = frozenset(
-    {
-        "any", "count_min_sketch", "every", "histogram_numeric", "hll_sketch_agg", "hll_union_agg",
-        "kll_sketch_agg_bigint", "kll_sketch_agg_double", "kll_sketch_agg_float", "mean", "some",
-        "std", "theta_intersection_agg", "theta_sketch_agg", "theta_union_agg", "try_avg",
-        "try_sum", "vector_avg", "vector_sum", "grouping_id",
-    }
-)  # fmt: skip
-"""Spark's aggregates that sqlglot does not know as such."""
+from python_ivm.sql.parse import position, spelled
 
 HOLE = "__ivm_subquery__"
 """The relation of columns that stand for subqueries which are not in the plan yet."""
 
-_WRAPPERS = (exp.IgnoreNulls, exp.RespectNulls)
+
+_COMMUTATIVE = (
+    exp.Add, exp.Mul, exp.And, exp.Or, exp.EQ, exp.NullSafeEQ, exp.BitwiseAnd, exp.BitwiseOr,
+    exp.BitwiseXor,
+)  # fmt: skip
 
 
 @dataclass
@@ -37,6 +33,7 @@ class AfterGrouping:
     keys: list[Named]
     sets: GroupingSets | None = None
     measures: list[Named] = field(default_factory=list)
+    order: RowOrder = field(default_factory=RowOrder)
 
     @property
     def grouped_by(self) -> tuple[Named, ...]:
@@ -54,7 +51,9 @@ class AfterGrouping:
                 number = ColumnRef(self.relation, SET).expression()
                 return self.sets.grouping(node, self.keys, number, same)
             if is_aggregate_call(node):
-                name = self.measure(node, wanted if node is top else None)
+                self._refuse_nested(node)
+                call = determined(node, self.order)
+                name = self.measure(call, wanted if node is top else None)
                 return ColumnRef(self.relation, name).expression()
             return node
 
@@ -79,21 +78,24 @@ class AfterGrouping:
             **position(column),
         )
 
+    @staticmethod
+    def _refuse_nested(call: exp.Expr) -> None:
+        inner = core(call)
+        if any(is_aggregate_call(node) for node in inner.walk() if node is not inner):
+            raise InvalidModel(
+                "An aggregate inside an aggregate",
+                operator=spelled(inner),
+                hint="Compute the inner one in a derived table or a CTE.",
+                **position(call),
+            )
+
     def measure(self, call: exp.Expr, wanted: str | None) -> str:
         """The measure that holds an aggregate call; equal calls share one."""
         for measure in self.measures:
             if measure.expression == call:
                 return measure.name
-        inner = call.this if isinstance(call, exp.Filter) else call
-        if any(is_aggregate_call(node) for node in inner.walk() if node is not inner):
-            raise InvalidModel(
-                "An aggregate inside an aggregate",
-                operator=inner.key,
-                hint="Compute the inner one in a derived table or a CTE.",
-                **position(call),
-            )
         names = {item.name for item in (*self.keys, *self.measures)}
-        function = call.this.key if isinstance(call, exp.Filter) else call.key
+        function = core(call).key
         candidates = itertools.chain(
             [wanted] if wanted else [], (f"{function}_{n}" for n in itertools.count(1))
         )
@@ -166,37 +168,34 @@ def _not_yet(construct: str, group: exp.Group) -> NotYetImplemented:
 
 
 def same(one: exp.Expr, other: exp.Expr) -> bool:
-    """Whether two expressions differ by parentheses only."""
-    if isinstance(one, exp.Paren) or isinstance(other, exp.Paren):
-        return same(one.unnest(), other.unnest())
-    if type(one) is not type(other):
-        return False
-    return one == other or _unwrapped(one) == _unwrapped(other)
+    """Whether two expressions differ by parentheses, and by the order of operands, only."""
+    return one == other or _canonical(one) == _canonical(other)
 
 
-def _unwrapped(expression: exp.Expr) -> exp.Expr:
+def _canonical(expression: exp.Expr) -> exp.Expr:
+    """The expression as Spark compares it: ``1 + i`` as ``i + 1``, ``2 > i`` as ``i < 2``."""
+    if isinstance(expression, exp.Paren):
+        return _canonical(expression.this)
+    if isinstance(expression, _COMMUTATIVE):
+        operands = sorted(_operands(expression, type(expression)), key=repr)
+        return exp.Tuple(expressions=[exp.Var(this=expression.key), *operands])
     copied = expression.copy()
-    for paren in list(copied.find_all(exp.Paren)):
-        paren.replace(paren.this)
+    for child in list(copied.iter_expressions()):
+        child.replace(_canonical(child))
+    if isinstance(copied, (exp.GT, exp.GTE)):
+        kind = exp.LT if isinstance(copied, exp.GT) else exp.LTE
+        return kind(this=copied.expression, expression=copied.this)
     return copied
 
 
-def is_aggregate_call(node: exp.Expr) -> bool:
-    """Whether a node is a whole aggregate call, with its FILTER where it has one.
-
-    A window function is none.
-    """
-    if isinstance(node, exp.Filter):
-        if node.arg_key == "this" and isinstance(node.parent, exp.Window):
-            return False
-        return isinstance(node.this, (exp.AggFunc, exp.Anonymous, exp.AnonymousAggFunc))
-    if node.arg_key == "this" and isinstance(node.parent, (exp.Filter, exp.Window, *_WRAPPERS)):
-        return False
-    if isinstance(node, exp.Anonymous):
-        return node.name.lower() in _AGGREGATE_NAMES
-    return isinstance(node, exp.AggFunc) or (
-        isinstance(node, exp.Any) and not isinstance(node.parent, exp.Binary)
-    )
+def _operands(expression: exp.Expr, kind: type[exp.Expr]) -> Iterator[exp.Expr]:
+    """The canonical operands of a chain of one operator."""
+    for side in (expression.this, expression.expression):
+        inner = side.unnest()
+        if type(inner) is kind and kind not in (exp.EQ, exp.NullSafeEQ):
+            yield from _operands(inner, kind)
+        else:
+            yield _canonical(inner)
 
 
 def has_aggregate(expression: exp.Expr) -> bool:
@@ -219,7 +218,7 @@ def refuse_aggregates(expression: exp.Expr, clause: str) -> exp.Expr:
     if call is not None:
         raise InvalidModel(
             f"An aggregate in {clause}",
-            operator=call.key,
+            operator=spelled(call),
             hint="Aggregates are known after grouping: use HAVING, or a derived table.",
             **position(call),
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,12 +10,16 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.optimizer.scope import traverse_scope
+from sqlglot.tokenizer_core import TokenType
 
 from python_ivm.errors import InvalidModel
 from python_ivm.sql.dialect import SparkSql
 
 DIALECT = SparkSql.__name__.lower()
 """The name under which sqlglot knows the dialect."""
+
+
+_UNCLOSED = re.compile(r"Missing (?P<mark>.+) from \d+:(?P<offset>\d+)")
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,7 @@ def parse(sql: str) -> exp.Query:
         InvalidModel: If the text does not parse or is not one query.
     """
     try:
-        statements = [s for s in sqlglot.parse(sql, read=DIALECT) if s is not None]
+        parsed = sqlglot.parse(sql, read=DIALECT)
     except ParseError as error:
         first = error.errors[0] if error.errors else {}
         raise InvalidModel(
@@ -67,9 +72,20 @@ def parse(sql: str) -> exp.Query:
             hint="Correct the model's SQL; positions refer to the compiled SQL under target/.",
         ) from error
     except TokenError as error:
+        opened = _UNCLOSED.search(str(error.__cause__))
+        if opened is None:
+            raise InvalidModel(
+                f"The SQL does not parse: {error}", hint="Look for an unclosed quote or comment."
+            ) from error
+        before = sql[: int(opened["offset"])]
         raise InvalidModel(
-            f"The SQL does not parse: {error}", hint="Look for an unclosed quote or comment."
+            f"The SQL does not parse: what {opened['mark']} opens here is never closed",
+            line=before.count("\n") + 1,
+            column=len(before) - (before.rfind("\n") + 1) + 1,
+            hint="Close the quote; a quote inside a text is doubled.",
         ) from error
+    # What follows the last semicolon may be a comment.
+    statements = [s for s in parsed if s is not None and not isinstance(s, exp.Semicolon)]
     if len(statements) != 1:
         raise InvalidModel(
             f"The model has {len(statements)} statements",
@@ -85,6 +101,18 @@ def parse(sql: str) -> exp.Query:
     return query
 
 
+def without_terminator(sql: str) -> str:
+    """A statement's text without the semicolons, and the comments behind them, that end it.
+
+    Args:
+        sql: Text that :func:`parse` takes.
+    """
+    tokens = sqlglot.tokenize(sql, read=DIALECT)
+    while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
+        sql = sql[: tokens.pop().start]
+    return sql
+
+
 def position(node: exp.Expr) -> dict[str, Any]:
     """Where in the text an expression stands, as keyword arguments for an error."""
     for part in node.walk():
@@ -95,8 +123,35 @@ def position(node: exp.Expr) -> dict[str, Any]:
     return {}
 
 
+def spelled(node: exp.Expr) -> str:
+    """A function's name as it is written in SQL, such as ``row_number``."""
+    if isinstance(node, (exp.Anonymous, exp.AnonymousAggFunc)):
+        return node.name.lower()
+    return str(node.sql_name() if isinstance(node, exp.Func) else node.key).lower()
+
+
+def place(node: exp.Expr) -> dict[str, Any]:
+    """A position; that of what stands around a node where sqlglot notes none for itself."""
+    around: exp.Expr | None = node
+    while around is not None:
+        found = position(around)
+        if found:
+            return found
+        around = around.parent
+    return {}
+
+
 def table_references(query: exp.Query) -> list[TableReference]:
     """The tables that a query reads, once for each place, in the text's order.
+
+    Raises:
+        InvalidModel: If the scopes of the query cannot be built (a CTE named twice, say).
+    """
+    return [reference(node) for node in table_nodes(query)]
+
+
+def table_nodes(query: exp.Query) -> list[exp.Table]:
+    """The places of a tree where a query reads a table, in the text's order.
 
     Names of CTEs are not tables. Views are listed like tables: only the catalog knows.
 
@@ -107,25 +162,35 @@ def table_references(query: exp.Query) -> list[TableReference]:
         scopes = traverse_scope(query)
     except Exception as error:
         raise InvalidModel(f"The query's scopes are unclear: {error}") from error
-    found: dict[int, TableReference] = {}
+    found: dict[int, exp.Table] = {}
     for scope in scopes:
         for source in scope.sources.values():
-            if not isinstance(source, exp.Table) or id(source) in found:
+            if not isinstance(source, exp.Table) or not isinstance(source.this, exp.Identifier):
                 continue
-            identifiers = [p for p in source.parts if isinstance(p, exp.Identifier)]
-            if not identifiers:
-                continue
-            first, last = identifiers[0], identifiers[-1]
-            where = position(first)
-            found[id(source)] = TableReference(
-                parts=tuple(p.name for p in identifiers),
-                start=first.meta.get("start", 0),
-                end=last.meta.get("end", 0) + 1,
-                line=where.get("line"),
-                column=where.get("column"),
-                pinned=source.args.get("version") is not None,
-            )
-    return sorted(found.values(), key=lambda reference: reference.start)
+            pivoted_cte = source.args.get("pivots") and source.name in scope.cte_sources
+            if not (pivoted_cte and len(source.parts) == 1):
+                found[id(source)] = source
+    return sorted(found.values(), key=lambda node: reference(node).start)
+
+
+def reference(node: exp.Table) -> TableReference:
+    """A table by its name and place."""
+    identifiers = [p for p in node.parts if isinstance(p, exp.Identifier)]
+    first, last = identifiers[0], identifiers[-1]
+    where = position(first)
+    return TableReference(
+        parts=tuple(p.name for p in identifiers),
+        start=first.meta.get("start", 0),
+        end=last.meta.get("end", 0) + 1,
+        line=where.get("line"),
+        column=where.get("column"),
+        pinned=node.args.get("version") is not None,
+    )
+
+
+def quoted_name(parts: tuple[str, ...]) -> str:
+    """A relation's name with every part quoted."""
+    return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
 
 
 def pin_versions(sql: str, versions: dict[str, int]) -> str:

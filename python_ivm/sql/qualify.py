@@ -10,7 +10,11 @@ from sqlglot.errors import OptimizeError, SqlglotError
 from sqlglot.optimizer.qualify import qualify as sqlglot_qualify
 
 from python_ivm.errors import InvalidModel
+from python_ivm.sql.generators import as_lateral_views
+from python_ivm.sql.lateral import qualify_inner_names
 from python_ivm.sql.parse import DIALECT, position, table_references
+from python_ivm.sql.pivot import without_pivots
+from python_ivm.sql.relations import Relations
 from python_ivm.sql.schema import Schemas
 
 _POSITION = re.compile(r"\s*Line: (\d+), Col: (\d+)")
@@ -45,15 +49,39 @@ def qualify(query: exp.Query, schemas: Schemas) -> exp.Query:
         key: {name.lower(): kind for name, kind in table.columns.items()}
         for key, table in schemas.items()
     }
+    known = Relations(mapping)
+    for select in tree.find_all(exp.Select):
+        _refuse_two_of_one_name(select)
+    for select in reversed(list(tree.find_all(exp.Select))):
+        without_pivots(select, known)
+        as_lateral_views(select, known)
+        qualify_inner_names(select, known)
     for written in tree.find_all(exp.Coalesce):
         written.meta["written"] = True
     try:
-        qualified = sqlglot_qualify(tree, schema=_quoted(mapping), dialect=DIALECT)
+        qualified = sqlglot_qualify(tree, schema=known.schema, dialect=DIALECT)
     except OptimizeError as error:
         raise _unresolved(query, mapping, str(error)) from error
     except SqlglotError as error:
         raise InvalidModel(str(error)) from error
     return _left_columns_of_inner_using(qualified)
+
+
+def _refuse_two_of_one_name(select: exp.Select) -> None:
+    """Columns of relations that share a name could not be told apart."""
+    from_ = select.args.get("from_")
+    items = [from_.this] if from_ is not None else []
+    items += [join.this for join in select.args.get("joins") or []]
+    seen: set[str] = set()
+    for item in [*items, *(select.args.get("laterals") or [])]:
+        name = item.alias_or_name.lower()
+        if name and name in seen:
+            raise InvalidModel(
+                f"Two relations in FROM are named {name}",
+                hint="Give one of them another name with AS.",
+                **position(item),
+            )
+        seen.add(name)
 
 
 def _unresolved(query: exp.Query, mapping: dict[str, dict[str, str]], text: str) -> InvalidModel:
@@ -95,18 +123,6 @@ def _left_columns_of_inner_using(tree: exp.Query) -> exp.Query:
     return tree
 
 
-def _quoted(mapping: dict[str, dict[str, str]]) -> dict[str, object]:
-    """The schema with quoted names, so that sqlglot reads dots and spaces as part of a name."""
-
-    def quote(name: str) -> str:
-        return "`" + name.replace("`", "``") + "`"
-
-    return {
-        quote(table): {quote(name): kind for name, kind in columns.items()}
-        for table, columns in mapping.items()
-    }
-
-
 def _collapse_table_names(tree: exp.Query, schemas: Schemas) -> None:
     """Make each source table one identifier, and drop schema names before columns."""
     for table in list(tree.find_all(exp.Table)):
@@ -120,7 +136,8 @@ def _collapse_table_names(tree: exp.Query, schemas: Schemas) -> None:
         table.set("db", None)
         table.set("catalog", None)
     for column in tree.find_all(exp.Column):
-        if column.args.get("db") is not None:
+        owner = ".".join(p.name.lower() for p in column.parts[:-1])
+        if any(f".{key}".endswith(f".{owner}") for key in schemas):  # else a field of a struct
             column.set("db", None)
             column.set("catalog", None)
 

@@ -7,7 +7,7 @@ its own becomes a CTE that is named after its relation.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -17,8 +17,11 @@ from sqlglot.dialects.spark import Spark
 from python_ivm.algebra.nodes import (
     Aggregate,
     At,
+    ClockFilter,
     ColumnRef,
     Filter,
+    FullJoin,
+    Generate,
     Join,
     LeftJoin,
     Mark,
@@ -29,10 +32,12 @@ from python_ivm.algebra.nodes import (
     Scan,
     SemiJoin,
     Sort,
+    TableFunction,
     UnionAll,
     Values,
     Window,
     columns_of,
+    ends_in_generate,
     substitute,
 )
 from python_ivm.errors import Internal
@@ -49,10 +54,14 @@ class SourceRelations:
     Attributes:
         table: Gives, for a source's key and a state, the relation to read, without an alias.
         changed: Gives a SELECT of the given columns and :data:`COUNT` from a source's changes.
+        stored: For each source the stored names of columns that the plan calls otherwise.
+        clock: A literal for each reading of the clock.
     """
 
     table: Callable[[str, At], exp.Table]
     changed: Callable[[str, tuple[str, ...]], exp.Select]
+    stored: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    clock: Mapping[str, exp.Expr] = field(default_factory=dict)
 
 
 @dataclass
@@ -80,6 +89,7 @@ class Renderer:
     sources: SourceRelations
     ctes: dict[str, exp.Query] = field(default_factory=dict)
     _deltas: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
+    _names: dict[int, tuple[str, Node]] = field(default_factory=dict)
 
     def query(self, node: Node) -> exp.Query:
         """A plan as one query, whose CTEs are collected in :attr:`ctes`.
@@ -99,7 +109,7 @@ class Renderer:
             Its name, which is the wanted one or, where that is taken, one like it.
         """
         for known, text in self.ctes.items():
-            if text == query and (known == name or known.startswith(f"{name}_")):
+            if (known == name or known.startswith(f"{name}_")) and text == query:
                 return known
         chosen, number = name, 2
         while chosen in self.ctes:
@@ -108,11 +118,17 @@ class Renderer:
         return chosen
 
     def with_ctes(self, query: exp.Query) -> exp.Query:
-        """The query with all collected CTEs before it, its names quoted only where needed."""
-        result = query.copy()
+        """The query with all collected CTEs before it; it becomes the statement's own tree."""
         for name, body in self.ctes.items():
-            result = result.with_(exp.to_identifier(name, quoted=True), as_=body.copy(), copy=False)
-        return bare(result)
+            query = query.with_(exp.to_identifier(name, quoted=True), as_=body, copy=False)
+        return self._at_its_time(query) if self.sources.clock else query
+
+    def _at_its_time(self, query: exp.Query) -> exp.Query:
+        """The query with the clock's literals."""
+        copied = query.copy()
+        for place in list(copied.find_all(exp.Placeholder)):
+            place.replace(self.sources.clock[place.name].copy())
+        return copied
 
     def relation(self, node: Node) -> exp.Expr:
         """A plan as an item of a FROM clause."""
@@ -122,13 +138,28 @@ class Renderer:
             return self._scan(node)
         if isinstance(node, Values):
             return self._values(node)
+        if isinstance(node, TableFunction):
+            return self._function(node)
         relations = {column.relation for column in node.schema}
-        if self._block_is_closed(node):
-            return self._named(self._block(node), node)
+        if _is_closed(node):
+            (relation,) = relations
+            return aliased(exp.Table(this=_quoted(self._finished(node))), relation)
         if len(relations) == 1:
             items = tuple(Named(c.name, c.expression()) for c in node.schema)
             return self.relation(Project(node, relations.pop(), items))
         return self._nested(node)
+
+    def _finished(self, node: Node) -> str:
+        """The CTE of a plan with a list of output columns, which is rendered once."""
+        if id(node) not in self._names:
+            if isinstance(node, Project) and _only_renames(node):
+                name = self._finished(node.input)
+            else:
+                block = self._block(node)
+                assert block.relation is not None
+                name = self.cte(block.relation, block.select)
+            self._names[id(node)] = (name, node)
+        return self._names[id(node)][0]
 
     def _nested(self, node: Node) -> exp.Expr:
         """Several relations as one item of a FROM clause: a join in parentheses."""
@@ -142,10 +173,11 @@ class Renderer:
     @staticmethod
     def _values(node: Values) -> exp.Expr:
         rows = [exp.Tuple(expressions=[v.copy() for v in row]) for row in node.rows]
-        alias = exp.TableAlias(
-            this=_quoted(node.relation), columns=[_quoted(name) for name in node.names]
-        )
-        return exp.Values(expressions=rows, alias=alias)
+        return exp.Values(expressions=rows, alias=_alias(node.relation, node.names))
+
+    @staticmethod
+    def _function(node: TableFunction) -> exp.Expr:
+        return exp.Table(this=node.function.copy(), alias=_alias(node.relation, node.names))
 
     def _named(self, block: _Block, node: Node) -> exp.Expr:
         """A finished SELECT as a CTE, in FROM."""
@@ -156,7 +188,12 @@ class Renderer:
 
     def _scan(self, node: Scan) -> exp.Expr:
         if node.at is not At.DELTA:
-            return aliased(self.sources.table(node.source, node.at), node.relation)
+            table = self.sources.table(node.source, node.at)
+            stored = self.sources.stored.get(node.source, {})
+            if any(name in stored for name in node.columns):
+                items = [stored_as(name, stored) for name in node.columns]
+                return exp.Select().from_(table).select(*items).subquery(_quoted(node.relation))
+            return aliased(table, node.relation)
         key = (node.source, node.columns)
         if key not in self._deltas:
             body = self.sources.changed(node.source, node.columns)
@@ -177,12 +214,14 @@ class Renderer:
                 return _Block(exp.Select().from_(self._scan(node)))
             case Filter(input=Aggregate() as grouped) if grouped.measures:
                 return _Block(self._having(node, grouped), grouped.relation)
-            case Filter():
+            case Filter() | ClockFilter():
                 return _Block(self._open(node.input).where(node.condition.copy(), copy=False))
             case Join():
                 return _Block(self._join(node))
             case LeftJoin():
                 return _Block(self._left_join(node))
+            case FullJoin():
+                return _Block(self._full_join(node))
             case SemiJoin():
                 return _Block(self._semi_join(node))
             case Mark():
@@ -191,8 +230,12 @@ class Renderer:
                 return _Block(self._window(node), node.relation)
             case Repeat():
                 return _Block(self._repeat(node))
+            case Generate():
+                return _Block(self._generate(node))
             case Values():
                 return _Block(exp.Select().from_(self._values(node)))
+            case TableFunction():
+                return _Block(exp.Select().from_(self._function(node)))
             case Project():
                 return _Block(self._project(node), node.relation)
             case Aggregate():
@@ -208,33 +251,38 @@ class Renderer:
         first, *others = node.parts
         select = exp.Select().from_(self.relation(first)) if nested else self._open(first)
         placed = set(first.schema)
-        remaining = list(node.conditions)
+        remaining = [(c, columns_of(c)) for c in node.conditions]
 
-        def due() -> list[exp.Expr]:
-            ready = [c for c in remaining if columns_of(c) <= placed]
-            remaining[:] = [c for c in remaining if c not in ready]
+        def due() -> list[tuple[exp.Expr, set[ColumnRef]]]:
+            nonlocal remaining
+            ready = [(c, used) for c, used in remaining if used <= placed]
+            remaining = [(c, used) for c, used in remaining if not used <= placed]
             return ready
 
-        local = due() if not nested else []
+        local = [c for c, _ in due()] if not nested else []
         for other in others:
             own = set(other.schema)
             placed |= own
             conditions = due()
-            on = [c for c in conditions if nested or not columns_of(c) <= own]
-            local += [c for c in conditions if c not in on]
-            item = self.relation(other)
-            if on:
-                select.join(item, on=exp.and_(*(c.copy() for c in on)), copy=False)
-            else:
-                select.join(item, join_type="cross", copy=False)
+            on = [c for c, used in conditions if nested or not used <= own]
+            if not nested:
+                local += [c for c, used in conditions if used <= own]
+            _add_join(select, self.relation(other), on, "" if on else "cross")
         if remaining:
             raise Internal("A join condition names a column that no input has")
         return select.where(*(c.copy() for c in local), copy=False) if local else select
 
     def _left_join(self, node: LeftJoin) -> exp.Select:
         select = self._open(node.left)
-        on = exp.and_(*(c.copy() for c in node.conditions)) if node.conditions else exp.true()
-        return select.join(self.relation(node.right), on=on, join_type="left", copy=False)
+        return _add_join(
+            select, self.relation(node.right), node.conditions or (exp.true(),), side="left"
+        )
+
+    def _full_join(self, node: FullJoin) -> exp.Select:
+        """A full join; what its left side filters by must not be asked of the joined rows."""
+        select = exp.Select().from_(self.relation(node.left))
+        on = node.conditions or (exp.true(),)
+        return _add_join(select, self.relation(node.right), on, side="full")
 
     def _having(self, node: Filter, aggregate: Aggregate) -> exp.Select:
         computed = {
@@ -245,17 +293,25 @@ class Renderer:
         return self._aggregate(aggregate).having(condition, copy=False)
 
     def _semi_join(self, node: SemiJoin) -> exp.Select:
+        """A semi join; as a condition where LATERAL VIEWs, which follow all joins, stand."""
         select = self._open(node.left)
-        on = exp.and_(*(c.copy() for c in node.conditions)) if node.conditions else exp.true()
-        kind = "left anti" if node.anti else "left semi"
-        return select.join(self.relation(node.right), on=on, join_type=kind, copy=False)
+        if ends_in_generate(node.left):
+            exists: exp.Expr = exp.Exists(this=self._matches(node.right, node.conditions))
+            return select.where(exp.Not(this=exists) if node.anti else exists, copy=False)
+        kind = "anti" if node.anti else "semi"
+        return _add_join(
+            select, self.relation(node.right), node.conditions or (exp.true(),), kind, "left"
+        )
+
+    def _matches(self, right: Node, conditions: tuple[exp.Expr, ...]) -> exp.Select:
+        """What EXISTS asks for."""
+        inside = exp.Select().select(exp.Literal.number(1)).from_(self.relation(right))
+        return inside.where(*(c.copy() for c in conditions)) if conditions else inside
 
     def _mark(self, node: Mark) -> exp.Select:
         select = self._open(node.left)
-        inside = exp.Select().select(exp.Literal.number(1)).from_(self.relation(node.right))
-        if node.conditions:
-            inside = inside.where(*(c.copy() for c in node.conditions))
-        mark = exp.alias_(exp.Exists(this=inside), _quoted(node.mark))
+        exists = exp.Exists(this=self._matches(node.right, node.conditions))
+        mark = exp.alias_(exists, _quoted(node.mark))
         return select.select(*(_item(i) for i in node.items), mark, copy=False)
 
     def _window(self, node: Window) -> exp.Select:
@@ -271,12 +327,23 @@ class Renderer:
                 )
             ),
             view=True,
-            alias=exp.TableAlias(this=_quoted(f"{relation}_copies"), columns=[_quoted("copy")]),
+            alias=_alias(f"{relation}_copies", ("copy",)),
         )
         select = self._open(node.input).where(
             exp.GT(this=exp.paren(node.times.copy()), expression=exp.Literal.number(0)), copy=False
         )
         select.append("laterals", copies)
+        return select
+
+    def _generate(self, node: Generate) -> exp.Select:
+        select = self._open(node.input)
+        view = exp.Lateral(
+            this=node.function.copy(),
+            view=True,
+            outer=node.outer,
+            alias=_alias(node.relation, node.names),
+        )
+        select.append("laterals", view)
         return select
 
     def _project(self, node: Project) -> exp.Select:
@@ -303,7 +370,7 @@ class Renderer:
         parts = []
         for part in node.parts:
             names = tuple(c.name for c in part.schema)
-            if names == node.names and self._block_is_closed(part):
+            if names == node.names and _is_closed(part):
                 parts.append(self.query(part))
                 continue
             items = tuple(
@@ -312,10 +379,6 @@ class Renderer:
             )
             parts.append(self.query(Project(part, node.relation, items)))
         return union_all(parts)
-
-    @staticmethod
-    def _block_is_closed(node: Node) -> bool:
-        return isinstance(node, (Project, Aggregate, UnionAll, Mark, Window))
 
     def _sort(self, node: Sort) -> exp.Select:
         select = self._open(node.input)
@@ -326,6 +389,33 @@ class Renderer:
         if node.offset is not None:
             select = select.offset(node.offset.copy(), copy=False)
         return select
+
+
+def _is_closed(node: Node) -> bool:
+    """Whether an operator lists its output columns, so that its SELECT is finished."""
+    return isinstance(node, (Project, Aggregate, UnionAll, Mark, Window))
+
+
+def _only_renames(node: Project) -> bool:
+    """Whether a projection is a finished relation under another name."""
+    return _is_closed(node.input) and all(
+        isinstance(i.expression, exp.Column) and i.expression.name == i.name for i in node.items
+    )
+
+
+def _add_join(
+    select: exp.Select,
+    item: exp.Expr,
+    conditions: Sequence[exp.Expr],
+    kind: str = "",
+    side: str = "",
+) -> exp.Select:
+    """Append a join to a SELECT; ``Select.join`` would parse its kind as text."""
+    join = exp.Join(this=item, kind=kind.upper() or None, side=side.upper() or None)
+    if conditions:
+        join.set("on", exp.and_(*(c.copy() for c in conditions), copy=False))
+    select.append("joins", join)
+    return select
 
 
 def union_all(parts: list[exp.Query]) -> exp.Query:
@@ -344,6 +434,13 @@ def aliased(table: exp.Table, alias: str) -> exp.Table:
     return result
 
 
+def stored_as(name: str, stored: Mapping[str, str]) -> exp.Expr:
+    """A column of a source under the plan's name for it."""
+    if name not in stored:
+        return exp.column(name, quoted=True)
+    return exp.alias_(exp.column(stored[name], quoted=True), _quoted(name))
+
+
 def bare(expression: E) -> E:
     """A copy in which only those names are quoted that need it."""
     result = expression.copy()
@@ -351,6 +448,11 @@ def bare(expression: E) -> E:
         name = identifier.name
         identifier.set("quoted", not _BARE.match(name) or name in _KEYWORDS)
     return result
+
+
+def _alias(relation: str, names: tuple[str, ...]) -> exp.TableAlias:
+    """A relation's name with its columns'."""
+    return exp.TableAlias(this=_quoted(relation), columns=[_quoted(name) for name in names])
 
 
 def _quoted(name: str) -> exp.Identifier:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -11,6 +11,7 @@ from python_ivm.algebra.nodes import (
     Aggregate,
     ColumnRef,
     Filter,
+    FullJoin,
     Join,
     LeftJoin,
     Named,
@@ -18,58 +19,54 @@ from python_ivm.algebra.nodes import (
     Project,
     SemiJoin,
     Sort,
-    UnionAll,
     columns_of,
+    ends_in_generate,
     flat_names,
     substitute,
 )
 from python_ivm.algebra.normalize import conjuncts
 from python_ivm.errors import InvalidModel, NotYetImplemented
-from python_ivm.sql import windows
+from python_ivm.sources.clock import readings
+from python_ivm.sql import generators, windows
+from python_ivm.sql.aggregates import is_aggregate_call
+from python_ivm.sql.clock_filters import by_the_clock, filtered, inner_join
+from python_ivm.sql.determined import RowOrder, is_choice
 from python_ivm.sql.grouping import (
     HOLE,
     AfterGrouping,
     group_keys,
     grouping_sets,
     has_aggregate,
-    is_aggregate_call,
     refuse_aggregates,
 )
+from python_ivm.sql.grouping_sets import expand
+from python_ivm.sql.lateral import join_lateral
 from python_ivm.sql.order import Order, is_constant, modifiers, order_key
 from python_ivm.sql.parse import position
 from python_ivm.sql.subqueries import (
     Subqueries,
     is_list_query,
+    is_predicate,
     negations_inside,
 )
 
 if TYPE_CHECKING:
     from python_ivm.sql.bind import Binder, Cte
 
-_SUBQUERIES = (exp.Subquery, exp.Exists, exp.Select, exp.SetOperation)
-_GENERATORS = tuple(
-    getattr(exp, name)
-    for name in (
-        "Explode",
-        "ExplodeOuter",
-        "Posexplode",
-        "PosexplodeOuter",
-        "Inline",
-        "Unnest",
-        "Stack",
-    )
-    if hasattr(exp, name)
-)
-_GENERATOR_NAMES = frozenset({"stack", "inline", "inline_outer", "json_tuple"})
+_SUBQUERIES = (exp.Subquery, exp.Select, exp.SetOperation)
 _KNOWN_CLAUSES = frozenset(
     {
         "with_", "expressions", "from_", "joins", "where", "group", "having", "order", "limit",
-        "offset", "distinct", "hint", "kind", "operation_modifiers", "qualify",
+        "offset", "distinct", "hint", "kind", "operation_modifiers", "qualify", "laterals",
+        "windows",
     }
 )  # fmt: skip
 
-_FULL_JOINS = 2
-"""The normal form of a full join names its inputs twice, so that plans of chains double."""
+_CLAUSES = {
+    "windows": "WINDOW", "sort": "SORT BY", "cluster": "CLUSTER BY", "distribute": "DISTRIBUTE BY",
+    "pivots": "PIVOT", "match": "MATCH_RECOGNIZE", "connect": "CONNECT BY", "locks": "FOR UPDATE",
+}  # fmt: skip
+"""How clauses are written that sqlglot knows by other names."""
 
 
 class SelectBinder:
@@ -92,7 +89,7 @@ class SelectBinder:
     ) -> None:
         """Take the SELECT and the name that its result should have."""
         self.binder = binder
-        self.tree = tree
+        self.tree = windows.with_named_windows(tree)
         self.wanted = wanted
         self.ctes = ctes
         self.around = around
@@ -116,7 +113,9 @@ class SelectBinder:
         order = modifiers(self.tree)
         keys = tuple(self._ordered(k) for k in order.keys) if order else ()
         selects = list(zip(names, shown, strict=True))
-        node, grouping, selects, having, qualify = self._grouped(node, selects, having, qualify)
+        node, grouping, selects, having, qualify = self._grouped(
+            node, selects, having, qualify, keys
+        )
         before = dict(zip(names, shown, strict=True))
         keys = tuple(order_key(k, before, grouping) for k in keys)
         keys = tuple(k for k in keys if not is_constant(k.this))
@@ -124,17 +123,18 @@ class SelectBinder:
             if grouping.sets is not None:
                 node = Join((node, grouping.sets.rows))
             node = Aggregate(node, grouping.relation, grouping.grouped_by, tuple(grouping.measures))
-        if having is not None:
-            node, (having,) = self._filled(node, [having])
-            node = Filter(node, having)
         values = [e for _, e in selects] + ([qualify] if qualify is not None else []) + list(keys)
+        if having is not None:
+            holes = {c.name for c in columns_of(having) if c.relation == HOLE}
+            node, (having, *values) = self._filled(node, [having, *values], holes)
+            node = filtered(node, having)
         node, values = self._filled(node, values)
         node, values = windows.bind(self.binder, node, values)
         selects = list(zip(names, values, strict=False))
         sorted_by = values[len(values) - len(keys) :]
         keys = tuple(key for key in sorted_by if isinstance(key, exp.Ordered))
         if qualify is not None:
-            node = Filter(node, values[len(names)])
+            node = filtered(node, values[len(names)])
         return self._finish(node, selects, order, keys)
 
     def _clause(self, name: str) -> exp.Expr | None:
@@ -149,6 +149,10 @@ class SelectBinder:
         if from_ is None:
             raise NotYetImplemented("SELECT without FROM", operator="SELECT without FROM")
         node = self._joined(from_.this, self.tree.args.get("joins") or [])
+        for view in self.tree.args.get("laterals") or []:
+            node = generators.generate(self, node, view, bool(view.args.get("outer")))
+        if self._joins_later():
+            node = self._joinable(node)
         where = self.tree.args.get("where")
         kept: list[exp.Expr] = []
         asking: list[exp.Expr] = []
@@ -160,20 +164,32 @@ class SelectBinder:
                 asking.append(condition)
         own = set(node.schema)
         local = [c for c in kept if columns_of(c) <= own]
-        if asking and local:
-            node = Filter(node, exp.and_(*local))
+        if local and (asking or any(readings(c) for c in local)):
+            node = filtered(node, exp.and_(*local))
             kept = [c for c in kept if c not in local]
         for condition in asking:
-            joined = self.subqueries.as_semi_join(node, condition)
-            if joined is not None:
-                node = self._closed_under(joined)
-                continue
-            node, filled = self._filled(node, [self.expression(condition), *kept])
-            kept = filled[1:]
-            node = self._closed_under(Filter(node, filled[0]))
+            node, kept = self._asking(node, condition, kept)
         return node, kept
 
-    def _closed_under(self, node: Node) -> Node:
+    def _joins_later(self) -> bool:
+        """Whether a clause after FROM becomes a join."""
+        group = self.tree.args.get("group")
+        clauses = [*self.tree.selects, group]
+        clauses += [self.tree.args.get(k) for k in ("where", "having", "qualify", "order")]
+        asks = any(clause.find(*_SUBQUERIES) for clause in clauses if clause is not None)
+        return asks or (group is not None and expand(group) is not None)
+
+    def _joinable(self, node: Node) -> Node:
+        """A plan that a join may follow: rows of LATERAL VIEWs become a relation of their own."""
+        if not ends_in_generate(node):
+            return node
+        relation = self.binder.name("generated")
+        names = flat_names(node.schema)
+        self._move({c: ColumnRef(relation, n).expression() for c, n in names.items()})
+        items = tuple(Named(name, c.expression()) for c, name in names.items())
+        return Project(node, relation, items)
+
+    def closed_under(self, node: Node) -> Node:
         """The node itself, if its conditions name only what is below it."""
         below = {c for child in node.inputs for c in child.schema}
         if any(not columns_of(e) <= below for e in node.expressions):
@@ -188,75 +204,115 @@ class SelectBinder:
         node = self._relation(first)
         for join in joins:
             kind = " ".join(w for w in (join.method, join.side, join.kind) if w).upper()
-            if isinstance(join.this, exp.Lateral):
-                raise NotYetImplemented("LATERAL", operator="LATERAL", **position(join.this))
-            other = self._relation(join.this)
             on = join.args.get("on")
-            if on is not None and on.find(*_SUBQUERIES) is not None:
+            if isinstance(join.this, exp.Lateral):
+                node = self._lateral(kind, node, join.this, on)
+                continue
+            node = self._joinable(node)
+            other = self._joinable(self._relation(join.this))
+            terms = conjuncts(on) if on is not None else []
+            asking = [c for c in terms if c.find(*_SUBQUERIES) is not None]
+            if on is not None and asking and kind not in ("", "INNER", "CROSS"):
                 raise NotYetImplemented(
-                    "A subquery in a join condition", operator="ON", **position(on)
+                    "A subquery in the condition of an outer join", operator="ON", **position(on)
                 )
-            condition = self.expression(on) if on is not None else None
-            if condition is not None:
+            conditions = [self.expression(c) for c in terms if c.find(*_SUBQUERIES) is None]
+            for condition in conditions:
                 refuse_aggregates(condition, "a join condition")
-            node = self._join(kind, node, other, conjuncts(condition) if condition else [], join)
+            node = self._join(kind, node, other, conditions, join)
+            for condition in asking:
+                node, _ = self._asking(node, condition, [])
+            if asking:
+                node = self._as_one_relation(node)
         return node
+
+    def _lateral(self, kind: str, node: Node, lateral: exp.Lateral, on: exp.Expr | None) -> Node:
+        """A join to a function or a subquery that may name the relations before it."""
+        sides = {"": False, "INNER": False, "CROSS": False, "LEFT": True, "LEFT OUTER": True}
+        if kind not in sides:
+            raise NotYetImplemented(
+                f"{kind} JOIN LATERAL", operator="LATERAL", **position(lateral.this)
+            )
+        if generators.is_generator(lateral.this):
+            return generators.generate(self, node, lateral, sides[kind], on)
+        return join_lateral(self, self._joinable(node), lateral, sides[kind], on)
+
+    def _as_one_relation(self, node: Node) -> Project:
+        """Rows of several relations as one, which can be joined to others as it is."""
+        relation = self.binder.name("joined")
+        names = flat_names(node.schema)
+        items = tuple(Named(name, c.expression()) for c, name in names.items())
+        self._move({c: ColumnRef(relation, name).expression() for c, name in names.items()})
+        return Project(node, relation, items)
+
+    def _asking(
+        self, node: Node, condition: exp.Expr, kept: list[exp.Expr]
+    ) -> tuple[Node, list[exp.Expr]]:
+        """Keep the rows for which a condition with subqueries is true.
+
+        Args:
+            node: The rows.
+            condition: The condition.
+            kept: Other conditions over the rows.
+
+        Returns:
+            The rows that stay, and the other conditions over them.
+        """
+        joined = self.subqueries.as_semi_join(node, condition)
+        if joined is not None:
+            return self.closed_under(joined), kept
+        node, filled = self._filled(node, [self.expression(condition), *kept])
+        return self.closed_under(filtered(node, filled[0])), filled[1:]
 
     def _join(
         self, kind: str, node: Node, other: Node, conditions: list[exp.Expr], join: exp.Join
     ) -> Node:
+        node, other, conditions = by_the_clock(kind, node, other, conditions)
         on = tuple(conditions)
         label = self.binder.name(f"{_name(other)}_match")
         match kind.removesuffix(" OUTER"):
             case "" | "INNER" | "CROSS":
-                return Join((node, other), on)
+                return inner_join(node, other, on)
             case "LEFT":
                 return LeftJoin(node, other, on, label)
             case "RIGHT":
                 return LeftJoin(other, node, on, label)
             case "FULL":
-                return self._full_join(node, other, on, label)
+                return FullJoin(node, other, on, label)
             case "LEFT SEMI" | "SEMI":
                 return SemiJoin(node, other, on, False, label)
             case "LEFT ANTI" | "ANTI":
                 return SemiJoin(node, other, on, True, label)
         raise NotYetImplemented(f"{kind} JOIN", operator=f"{kind} JOIN", **position(join.this))
 
-    def _full_join(self, left: Node, right: Node, on: tuple[exp.Expr, ...], label: str) -> UnionAll:
-        """The normal form: left rows with their matches, and right rows that have none."""
-        self.binder.full_joins += 1
-        if self.binder.full_joins > _FULL_JOINS:
-            raise NotYetImplemented(
-                f"More than {_FULL_JOINS} FULL JOINs in one query", operator="FULL JOIN"
-            )
-        relation = self.binder.name(f"{_name(left)}_{_name(right)}")
-        names = flat_names((*left.schema, *right.schema))
-        items = tuple(Named(name, c.expression()) for c, name in names.items())
-        alone = SemiJoin(right, left, on, True, f"{label}_alone")
-        parts = (
-            Project(LeftJoin(left, right, on, label), relation, items),
-            Project(LeftJoin(alone, left, (exp.false(),), f"{label}_never"), relation, items),
-        )
-        self._move({c: ColumnRef(relation, n).expression() for c, n in names.items()})
-        return UnionAll(parts, relation, tuple(names.values()))
-
     def _relation(self, source: exp.Expr) -> Node:
-        if isinstance(source, exp.Subquery) and isinstance(source.this, exp.Table):
+        if isinstance(source, exp.Subquery) and _is_from_item(source.this):
             inner = source.this.copy()
             joins = inner.args.get("joins") or []
             inner.set("joins", None)
             return self._joined(inner, joins)
         if source.args.get("joins"):
             raise NotYetImplemented("A join inside FROM", operator="JOIN", **position(source))
+        if isinstance(source, exp.Table) and isinstance(source.this, exp.Func):
+            return generators.table_function(self, source)
         alias, node = self.binder.relation(source, self.ctes)
-        for column in node.schema:
-            self.columns[ColumnRef(alias, column.name)] = column.expression()
+        self.show(alias, node.schema)
         return node
+
+    def show(self, alias: str, columns: Iterable[ColumnRef]) -> None:
+        """Let expressions name a relation's columns by its alias."""
+        for column in columns:
+            self.columns[ColumnRef(alias, column.name)] = column.expression()
 
     # -- expressions -------------------------------------------------------------------------
 
-    def expression(self, expression: exp.Expr) -> exp.Expr:
-        """An expression over the plan's columns; subqueries in it become holes."""
+    def expression(self, expression: exp.Expr, generator: bool = False) -> exp.Expr:
+        """An expression over the plan's columns; subqueries in it become holes.
+
+        Args:
+            expression: As the query has it.
+            generator: Whether it is a generator's call itself.
+        """
         copied = negations_inside(expression)
         for node in _outermost_subqueries(copied):
             if isinstance(node.parent, (exp.Any, exp.All)):
@@ -270,7 +326,7 @@ class SelectBinder:
                 copied = hole
             else:
                 node.replace(hole)
-        self._refuse_generators(copied)
+        self._refuse_generators(list(copied.iter_expressions()) if generator else [copied])
         return self._resolved(copied)
 
     def _resolved(self, expression: exp.Expr) -> exp.Expr:
@@ -290,12 +346,13 @@ class SelectBinder:
                 )
         return substitute(expression, mapping)
 
-    def _refuse_generators(self, expression: exp.Expr) -> None:
-        for node in expression.walk():
-            name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
-            if isinstance(node, _GENERATORS) or name in _GENERATOR_NAMES:
-                refused = "A generator function"
-                raise NotYetImplemented(refused, operator=refused, **position(node))
+    @staticmethod
+    def _refuse_generators(expressions: Iterable[exp.Expr]) -> None:
+        for expression in expressions:
+            for node in expression.walk():
+                if generators.is_generator(node):
+                    refused = "A generator function inside an expression"
+                    raise NotYetImplemented(refused, operator=refused, **position(node))
 
     def _ordered(self, key: exp.Ordered) -> exp.Ordered:
         copied = key.copy()
@@ -322,6 +379,7 @@ class SelectBinder:
         selects: list[tuple[str, exp.Expr]],
         having: exp.Expr | None,
         qualify: exp.Expr | None,
+        sort: tuple[exp.Ordered, ...],
     ) -> tuple[
         Node,
         AfterGrouping | None,
@@ -360,24 +418,33 @@ class SelectBinder:
         if group is not None:
             named = self.binder.name("grouping_sets")
             sets = grouping_sets(group, keys, self.expression, named)
-        grouping = AfterGrouping(self.binder.name(f"{self.wanted}_groups"), keys, sets)
+        above = [*(e for _, e in selects), having, qualify, *sort]
+        calls = [n for e in above if e is not None for n in e.walk() if is_aggregate_call(n)]
+        self.binder.chooses |= any(map(is_choice, calls))
+        grouping = AfterGrouping(
+            self.binder.name(f"{self.wanted}_groups"), keys, sets, order=RowOrder.of(calls)
+        )
         shown = [(name, grouping.apply(e, wanted=name)) for name, e in selects]
         condition = grouping.apply(having) if having is not None else None
         qualified = grouping.apply(qualify) if qualify is not None else None
-        self._refuse_correlated_above_groups([e for _, e in shown], condition)
+        self._subqueries_above_groups([e for _, e in shown], condition, grouping)
         return node, grouping, shown, condition, qualified
 
-    def _refuse_correlated_above_groups(
-        self, shown: list[exp.Expr], having: exp.Expr | None
+    def _subqueries_above_groups(
+        self, shown: list[exp.Expr], having: exp.Expr | None, grouping: AfterGrouping
     ) -> None:
-        for expression in (*shown, *([having] if having is not None else [])):
-            for column in columns_of(expression):
-                if column.relation == HOLE and self.subqueries.pending[column.name].conditions:
-                    raise NotYetImplemented(
-                        "A correlated subquery above GROUP BY",
-                        operator="correlated subquery",
-                        **position(self.tree),
-                    )
+        """Subqueries above GROUP BY see the groups' keys."""
+        keys: dict[ColumnRef, exp.Expr] = {
+            ColumnRef(key.expression.table, key.expression.name): ColumnRef(
+                grouping.relation, key.name
+            ).expression()
+            for key in grouping.keys
+            if isinstance(key.expression, exp.Column)
+        }
+        above = [*shown, *([having] if having is not None else [])]
+        holes = {c.name for e in above for c in columns_of(e) if c.relation == HOLE}
+        for name in sorted(holes):
+            self.subqueries.above_groups(name, keys)
 
     # -- projection, DISTINCT, ORDER BY and LIMIT ----------------------------------------------
 
@@ -402,7 +469,7 @@ class SelectBinder:
         distinct = self.binder.distinct(rows, self.wanted)
         top: Node = distinct
         if order is not None:
-            by_expression = {item.expression: item.name for item in items}
+            by_expression = {item.expression.unnest(): item.name for item in items}
             over = tuple(self._over_distinct(k, by_expression, distinct.relation) for k in keys)
             top = Sort(distinct, over, order.limit, order.offset)
         columns = tuple(Named(c.name, c.expression()) for c in distinct.schema)
@@ -428,19 +495,26 @@ class SelectBinder:
     def _refuse_unknown_clauses(self) -> None:
         for clause, value in self.tree.args.items():
             if value and clause not in _KNOWN_CLAUSES:
-                shown = clause.rstrip("_").upper()
+                shown = _CLAUSES.get(clause, clause.rstrip("_").upper())
                 raise NotYetImplemented(shown, operator=shown, **position(self.tree))
 
 
 def _outermost_subqueries(expression: exp.Expr) -> list[exp.Expr]:
     """The subqueries of an expression that are in no other one."""
-    if is_list_query(expression) or isinstance(expression, _SUBQUERIES):
+    if is_predicate(expression) or isinstance(expression, _SUBQUERIES):
         return [expression]
     if isinstance(expression, exp.Not) and is_list_query(expression.this.unnest()):
         return [expression]
     return [
         found for child in expression.iter_expressions() for found in _outermost_subqueries(child)
     ]
+
+
+def _is_from_item(inside: exp.Expr) -> bool:
+    """Whether parentheses in FROM hold relations rather than a query."""
+    if isinstance(inside, exp.Subquery):
+        return bool(inside.alias or inside.args.get("joins"))
+    return isinstance(inside, exp.Table)
 
 
 def _name(node: Node) -> str:

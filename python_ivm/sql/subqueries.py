@@ -27,6 +27,7 @@ from python_ivm.algebra.nodes import (
     flat_names,
     substitute,
 )
+from python_ivm.algebra.normalize import common_conjuncts
 from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.sql.grouping import HOLE, AfterGrouping, has_aggregate
 from python_ivm.sql.parse import position
@@ -69,12 +70,31 @@ class Scalar:
     value: exp.Expr
 
 
+@dataclass(frozen=True)
+class Correlated:
+    """A subquery that is asked for its value, and whose conditions are more than equalities.
+
+    Attributes:
+        rows: The subquery's rows.
+        conditions: Which of them belong to a row of the query around, over both sides' columns.
+        relation: The name of the aggregate that gives the value.
+        measures: Its measures.
+        value: The value, over that relation's columns; NULLs there mean that there is no row.
+    """
+
+    rows: Node
+    conditions: tuple[exp.Expr, ...]
+    relation: str
+    measures: tuple[Named, ...]
+    value: exp.Expr
+
+
 @dataclass
 class Subqueries:
     """The subqueries of one SELECT: found while expressions are bound, joined when needed."""
 
     around: SelectBinder
-    pending: dict[str, Matched | Scalar] = field(default_factory=dict)
+    pending: dict[str, Matched | Scalar | Correlated] = field(default_factory=dict)
 
     # -- as a condition by itself ------------------------------------------------------------
 
@@ -83,7 +103,7 @@ class Subqueries:
         negated, inner = False, condition.unnest()
         while isinstance(inner, exp.Not):
             negated, inner = not negated, inner.this.unnest()
-        if not _is_predicate(inner):
+        if not is_predicate(inner):
             return None
         found = self._predicate(inner)
         conditions = found.conditions
@@ -100,11 +120,11 @@ class Subqueries:
         As a value, Spark's IN is false where the standard's is NULL, and its NOT IN is true only
         where no comparison is true or NULL (the existence join of its optimizer).
         """
-        bound: Matched | Scalar
+        bound: Matched | Scalar | Correlated
         if isinstance(subquery, exp.Not):
             found = self._predicate(subquery.this.unnest())
             bound = replace(found, conditions=found.unknown or found.conditions, negated=True)
-        elif _is_predicate(subquery):
+        elif is_predicate(subquery):
             bound = self._predicate(subquery)
         else:
             bound = self._scalar(_select(subquery))
@@ -142,6 +162,9 @@ class Subqueries:
                     node = LeftJoin(node, bound.other, conditions, label)
                 else:
                     node = Join((node, bound.other))
+            elif isinstance(bound, Correlated):
+                value = bound.value
+                node = self._add_value(node, bound, moved)
             else:
                 conditions = tuple(substitute(c, moved) for c in bound.conditions)
                 node, value, step = self._add_mark(node, bound.other, conditions)
@@ -152,6 +175,60 @@ class Subqueries:
                 expressions = [substitute(e, step) for e in expressions]
             expressions = [substitute(e, {ColumnRef(HOLE, name): value}) for e in expressions]
         return node, expressions, moved
+
+    def _add_value(
+        self, node: Node, bound: Correlated, moved: Mapping[ColumnRef, exp.Expr]
+    ) -> LeftJoin:
+        """Rows with a subquery's value: it is computed once for each of the values that it names.
+
+        Source: Neumann and Kemper, the join with the distinct bindings of the free variables.
+        """
+        conditions = tuple(substitute(c, moved) for c in bound.conditions)
+        inner = set(bound.rows.schema)
+        free = sorted(
+            {c for condition in conditions for c in columns_of(condition) if c not in inner},
+            key=lambda c: (c.relation, c.name),
+        )
+        asked = self.around.binder.name("asked")
+        names = flat_names(free, taken=(m.name for m in bound.measures))
+        bindings = Aggregate(
+            node, asked, tuple(Named(n, c.expression()) for c, n in names.items()), ()
+        )
+        mapping: dict[ColumnRef, exp.Expr] = {
+            c: ColumnRef(asked, n).expression() for c, n in names.items()
+        }
+        found = Join((bindings, bound.rows), tuple(substitute(c, mapping) for c in conditions))
+        keys = tuple(Named(n, ColumnRef(asked, n).expression()) for n in names.values())
+        other = Aggregate(found, bound.relation, keys, bound.measures)
+        same = tuple(
+            exp.NullSafeEQ(
+                this=c.expression(), expression=ColumnRef(bound.relation, n).expression()
+            )
+            for c, n in names.items()
+        )
+        return LeftJoin(node, other, same, self.around.binder.name("scalar"))
+
+    def above_groups(self, name: str, keys: Mapping[ColumnRef, exp.Expr]) -> None:
+        """Let a subquery above GROUP BY name the groups' keys instead of the rows' columns.
+
+        Raises:
+            NotYetImplemented: If it names a column that is not a key.
+        """
+        bound = self.pending[name]
+        inner = set(bound.rows.schema if isinstance(bound, Correlated) else bound.other.schema)
+        for condition in bound.conditions:
+            if any(c not in inner and c not in keys for c in columns_of(condition)):
+                raise NotYetImplemented(
+                    "A correlated subquery above GROUP BY by more than its keys",
+                    operator="correlated subquery",
+                    **position(self.around.tree),
+                )
+        over = tuple(substitute(c, keys) for c in bound.conditions)
+        if isinstance(bound, Matched) and bound.unknown is not None:
+            unknown = tuple(substitute(c, keys) for c in bound.unknown)
+            self.pending[name] = replace(bound, conditions=over, unknown=unknown)
+        else:
+            self.pending[name] = replace(bound, conditions=over)
 
     def _add_mark(
         self, node: Node, other: Node, conditions: tuple[exp.Expr, ...]
@@ -170,7 +247,7 @@ class Subqueries:
 
     def _predicate(self, node: exp.Expr) -> Matched:
         if isinstance(node, exp.Exists):
-            inside = _Inside(self.around, _select(node.this))
+            inside = Inside(self.around, _select(node.this))
             other, _, conditions = inside.rows(())
             return Matched(other, conditions)
         select = _select(node.args["query"])
@@ -180,7 +257,7 @@ class Subqueries:
             raise InvalidModel(
                 f"IN compares {len(wanted)} columns with {len(select.selects)}", **position(node)
             )
-        inside = _Inside(self.around, select)
+        inside = Inside(self.around, select)
         other, values, conditions = inside.rows(tuple(s.unalias() for s in select.selects))
         equal = [
             exp.EQ(this=exp.paren(self.around.expression(w)), expression=exp.paren(v))
@@ -189,18 +266,19 @@ class Subqueries:
         unknown = exp.func("coalesce", exp.and_(*(e.copy() for e in equal)), exp.true())
         return Matched(other, (*equal, *conditions), (unknown, *conditions))
 
-    def _scalar(self, select: exp.Query) -> Scalar:
+    def _scalar(self, select: exp.Query) -> Scalar | Correlated:
         if len(select.selects) != 1:
             raise InvalidModel(
                 f"A scalar subquery with {len(select.selects)} columns", **position(select)
             )
-        return _Inside(self.around, select).scalar()
+        return Inside(self.around, select).scalar()
 
 
-class _Inside:
+class Inside:
     """Binds a subquery whose expressions may name columns of the query around it."""
 
     def __init__(self, around: SelectBinder, tree: exp.Query) -> None:
+        """Take the query around and the subquery."""
         self.around = around
         self.tree = tree
         self.binder = around.binder
@@ -216,10 +294,10 @@ class _Inside:
         Returns:
             The relation, the values over its columns, and the correlated conditions.
         """
-        if not self._is_simple():
+        if not self.is_simple():
             whole = self._uncorrelated()
             return whole, [c.expression() for c in whole.schema[: len(values)]], ()
-        select, node, correlated = self._from_and_where()
+        select, node, correlated = self.from_and_where()
         bound = [select.expression(v) for v in values]
         own = set(node.schema)
         used = {c for e in (*bound, *correlated) for c in columns_of(e) if c in own}
@@ -237,13 +315,13 @@ class _Inside:
             tuple(substitute(c, mapping) for c in correlated),
         )
 
-    def scalar(self) -> Scalar:
+    def scalar(self) -> Scalar | Correlated:
         """The subquery as at most one row for each row of the query around."""
         tree = self.tree
         aggregated = isinstance(tree, exp.Select) and has_aggregate(tree.selects[0])
-        if not isinstance(tree, exp.Select) or not self._is_simple(aggregates=True):
+        if not isinstance(tree, exp.Select) or not self.is_simple(aggregates=True):
             return self._one_row(self._uncorrelated())
-        select, node, correlated = self._from_and_where()
+        select, node, correlated = self.from_and_where()
         value = select.expression(tree.selects[0].unalias())
         if not correlated:
             if not aggregated:
@@ -252,10 +330,13 @@ class _Inside:
             shown = grouping.apply(value)
             other = Aggregate(node, grouping.relation, (), tuple(grouping.measures))
             return Scalar(other, (), shown)
-        keys, outer = self._equalities(node, correlated)
+        equalities = self.equalities_or_none(node, correlated)
+        if equalities is None:
+            return self._by_any_condition(node, value, correlated, aggregated)
+        keys, outer = equalities
         grouping = AfterGrouping(self.binder.name("scalar_value"), list(keys))
         if aggregated:
-            shown = _of_no_rows(grouping.apply(value), grouping)
+            shown = of_no_rows(grouping.apply(value), grouping)
         else:
             grouping.measures.append(Named("value", _only(value)))
             shown = ColumnRef(grouping.relation, "value").expression()
@@ -273,7 +354,7 @@ class _Inside:
         other = Aggregate(whole, relation, (), (value,))
         return Scalar(other, (), ColumnRef(relation, "value").expression())
 
-    def _is_simple(self, aggregates: bool = False) -> bool:
+    def is_simple(self, aggregates: bool = False) -> bool:
         """Whether the subquery is FROM and WHERE, so that its conditions can be pulled out."""
         tree = self.tree
         if not isinstance(tree, exp.Select):
@@ -290,22 +371,75 @@ class _Inside:
         """The subquery bound by itself."""
         return self.binder.query(self.tree, "subquery", self.around.ctes)
 
-    def _from_and_where(self) -> tuple[SelectBinder, Node, list[exp.Expr]]:
+    def from_and_where(self) -> tuple[SelectBinder, Node, list[exp.Expr]]:
         """FROM and WHERE, and the conditions that name columns of the query around."""
         assert isinstance(self.tree, exp.Select)
         select = self.around.inside(self.tree)
         node, kept = select.from_and_where()
         own = set(node.schema)
+        kept = [
+            part for c in kept for part in ([c] if columns_of(c) <= own else common_conjuncts(c))
+        ]
         correlated = [c for c in kept if not columns_of(c) <= own]
         local = [c for c in kept if columns_of(c) <= own]
         if local:
             node = Filter(node, exp.and_(*local))
         return select, node, correlated
 
-    def _equalities(
+    def _by_any_condition(
+        self, node: Node, value: exp.Expr, correlated: list[exp.Expr], aggregated: bool
+    ) -> Correlated:
+        grouping = AfterGrouping(self.binder.name("scalar_value"), [])
+        if aggregated:
+            shown = of_no_rows(grouping.apply(value), grouping)
+        else:
+            grouping.measures.append(Named("value", _only(value)))
+            shown = ColumnRef(grouping.relation, "value").expression()
+        measures = tuple(grouping.measures)
+        own = set(node.schema)
+        used = {c for e in (*correlated, *(m.expression for m in measures)) for c in columns_of(e)}
+        if any(c not in own for m in measures for c in columns_of(m.expression)):
+            raise NotYetImplemented(
+                "An aggregate over a column of the query around",
+                operator="correlated subquery",
+                **position(self.tree),
+            )
+        kept = [c for c in node.schema if c in used] or list(node.schema[:1])
+        names = flat_names(kept)
+        relation = self.binder.name("subquery")
+        mapping: dict[ColumnRef, exp.Expr] = {
+            c: ColumnRef(relation, name).expression() for c, name in names.items()
+        }
+        rows = Project(node, relation, tuple(Named(n, c.expression()) for c, n in names.items()))
+        return Correlated(
+            rows,
+            tuple(substitute(c, mapping) for c in correlated),
+            grouping.relation,
+            tuple(Named(m.name, substitute(m.expression, mapping)) for m in measures),
+            shown,
+        )
+
+    def equalities(
         self, node: Node, correlated: Iterable[exp.Expr]
     ) -> tuple[tuple[Named, ...], list[exp.Expr]]:
-        """The inner and the outer sides of conditions that are all ``inner = outer``."""
+        """As :meth:`equalities_or_none`.
+
+        Raises:
+            NotYetImplemented: If the conditions are more than equalities.
+        """
+        found = self.equalities_or_none(node, correlated)
+        if found is None:
+            raise NotYetImplemented(
+                "A subquery with an aggregate, correlated by more than equalities",
+                operator="correlated subquery",
+                **position(self.tree),
+            )
+        return found
+
+    def equalities_or_none(
+        self, node: Node, correlated: Iterable[exp.Expr]
+    ) -> tuple[tuple[Named, ...], list[exp.Expr]] | None:
+        """The inner and the outer sides of conditions that are all ``inner = outer``; else None."""
         own = set(node.schema)
         keys: list[Named] = []
         outer: list[exp.Expr] = []
@@ -314,11 +448,7 @@ class _Inside:
             inner = [s for s in sides if columns_of(s) and columns_of(s) <= own]
             around = [s for s in sides if not columns_of(s) & own]
             if len(inner) != 1 or len(around) != 1:
-                raise NotYetImplemented(
-                    "A scalar subquery correlated by more than equalities",
-                    operator="correlated subquery",
-                    **position(self.tree),
-                )
+                return None
             keys.append(Named(f"key_{len(keys) + 1}", inner[0]))
             outer.append(around[0])
         return tuple(keys), outer
@@ -329,8 +459,10 @@ def is_list_query(node: exp.Expr) -> bool:
     return isinstance(node, exp.In) and node.args.get("query") is not None
 
 
-def _is_predicate(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Exists) or is_list_query(node)
+def is_predicate(node: exp.Expr) -> bool:
+    """Whether a node is EXISTS or IN with a subquery; exists() of an array is a function."""
+    asks = isinstance(node, exp.Exists) and isinstance(node.this.unnest(), exp.Query)
+    return asks or is_list_query(node)
 
 
 def negations_inside(expression: exp.Expr) -> exp.Expr:
@@ -369,7 +501,7 @@ def _only(value: exp.Expr) -> exp.Expr:
     return exp.Case().when(several, error).else_(exp.Max(this=value.copy()))
 
 
-def _of_no_rows(shown: exp.Expr, grouping: AfterGrouping) -> exp.Expr:
+def of_no_rows(shown: exp.Expr, grouping: AfterGrouping) -> exp.Expr:
     """A value over aggregates whose group may be missing: counts are then 0, all else NULL."""
     counts = {
         ColumnRef(grouping.relation, m.name): exp.func(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
+from python_ivm.sources.clock import Instant
 from python_ivm.sources.history import Change, Commit, SourceVersion
 
 FORMAT = 1
@@ -27,6 +28,8 @@ class Bookmark:
         maintained: Whether the state has counters; if not, it is the plain result of a query for
             which there are no rules.
         unversioned: Sources that are no Delta tables, so that no change of theirs can be seen.
+        views: Hash of each view that was taken apart, by key.
+        instant: The clock as the rows were computed by it; None if the query does not ask it.
     """
 
     query: str
@@ -37,6 +40,8 @@ class Bookmark:
     model: str = ""
     maintained: bool = True
     unversioned: Sequence[str] = ()
+    views: Mapping[str, str] = field(default_factory=dict)
+    instant: Instant | None = None
 
     def text(self) -> str:
         """The bookmark as one line of JSON."""
@@ -51,6 +56,8 @@ class Bookmark:
                 "types": {k: dict(v) for k, v in self.types.items()},
                 "maintained": self.maintained,
                 "unversioned": list(self.unversioned),
+                "views": dict(self.views),
+                "instant": asdict(self.instant) if self.instant is not None else None,
             },
         )
 
@@ -72,6 +79,8 @@ class Bookmark:
                 model=data["model"],
                 maintained=bool(data["maintained"]),
                 unversioned=tuple(data["unversioned"]),
+                views=data.get("views", {}),
+                instant=Instant(**data["instant"]) if data.get("instant") else None,
             )
         except (ValueError, KeyError, TypeError, IndexError):
             return None

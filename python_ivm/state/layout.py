@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -23,12 +23,10 @@ from python_ivm.algebra.nodes import (
     Window,
     substitute,
 )
-from python_ivm.errors import NotYetImplemented
 from python_ivm.sql.bind import Query
-from python_ivm.sql.grouping import is_aggregate_call
-from python_ivm.sql.parse import DIALECT
-from python_ivm.state.counters import Counter, Kind, Rows
-from python_ivm.state.measures import DETERMINISTIC, ROUNDING, Measures, SqlType, summed_arguments
+from python_ivm.state.counters import Counter, Rows
+from python_ivm.state.in_order import in_order
+from python_ivm.state.measures import Measures, summed_arguments
 
 HASH = "__ivm_hash__"
 """The column of a bag's state by which its rows are found; rows are then compared in full."""
@@ -96,10 +94,10 @@ def layout(query: Query, types: Mapping[str, Mapping[str, str]]) -> Layout:
         NotYetImplemented: If an aggregate cannot be maintained.
     """
     items, condition, sort, below = _peel(query.plan)
-    _refuse_unstable_values_below(below, types)
     if isinstance(below, Aggregate):
+        below = replace(below, input=in_order(below.input, types))
         return _aggregate_layout(query, below, types, items, condition, sort)
-    return _bag_layout(query, below, items, condition, sort)
+    return _bag_layout(query, in_order(below, types), items, condition, sort)
 
 
 def _peel(
@@ -215,40 +213,3 @@ def _bag_layout(
         sort=sort,
         columns=query.columns,
     )
-
-
-def _refuse_unstable_values_below(below: Node, types: Mapping[str, Mapping[str, str]]) -> None:
-    """What feeds another operator must be the same value at every recomputation.
-
-    Spark adds in no fixed order, so that the last digits of a floating sum differ from time to
-    time, and the old value could not be found again; and a value like first() follows the order
-    of the rows.
-    """
-    inner = below.inputs if isinstance(below, Aggregate) else (below,)
-    for top in inner:
-        for node in top.walk():
-            if not isinstance(node, (Aggregate, Window)):
-                continue
-            for measure in node.measures if isinstance(node, Aggregate) else node.functions:
-                kind = SqlType.of(types.get(node.relation, {}).get(measure.name, "bigint")).kind
-                _refuse_unstable(measure.expression, kind)
-
-
-def _refuse_unstable(expression: exp.Expr, kind: Kind) -> None:
-    text = expression.sql(dialect=DIALECT).lower()
-    calls = [c for c in expression.walk() if is_aggregate_call(c) and not isinstance(c, exp.Filter)]
-    # Spark sums text as doubles, too.
-    if kind in (Kind.FLOATING, Kind.OTHER) or any(isinstance(c, ROUNDING) for c in calls):
-        raise NotYetImplemented(
-            f"{text} adds floating numbers below another operator",
-            operator=text.split("(")[0],
-            hint="Cast the argument to a decimal to have it maintained.",
-        )
-    if isinstance(expression, exp.Window):
-        return
-    for call in calls:
-        if not isinstance(call, DETERMINISTIC):
-            raise NotYetImplemented(
-                f"{call.sql(dialect=DIALECT).lower()} below another operator",
-                operator=text.split("(")[0],
-            )

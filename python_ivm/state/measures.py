@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from python_ivm.algebra.nodes import ColumnRef, Named
 from python_ivm.errors import NotYetImplemented
-from python_ivm.sql.parse import position
+from python_ivm.sql.aggregates import SUMS, arguments, condition, core, function_name
 from python_ivm.state.counters import (
     Counter,
     Extremum,
@@ -19,31 +19,15 @@ from python_ivm.state.counters import (
     Recomputed,
     Rows,
     Total,
+    WideTotal,
 )
 
 _DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
 _INTEGRAL = {"tinyint", "smallint", "int", "integer", "bigint", "long", "short", "byte"}
 _FLOATING = {"float", "double", "real"}
+_EXACT_PRODUCT = 27
+"""The digits of a decimal that fit in 38 when it is multiplied by a count, which has 10."""
 _SAFE = re.compile(r"[^ ,;{}()\n\t=.`]+\Z")
-
-ROUNDING = tuple(
-    getattr(exp, name)
-    for name in (
-        "Stddev", "StddevPop", "StddevSamp", "Variance", "VariancePop", "Corr", "CovarPop",
-        "CovarSamp",
-    )
-    if hasattr(exp, name)
-)  # fmt: skip
-"""Aggregates whose last digits depend on the order of the rows, whatever their arguments."""
-
-_OTHERS = tuple(
-    getattr(exp, name)
-    for name in ("LogicalAnd", "LogicalOr", "ApproxDistinct", "CountIf", "Median")
-    if hasattr(exp, name)
-)
-
-DETERMINISTIC = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max, *_OTHERS, *ROUNDING)
-"""Aggregates whose result does not depend on the rows' order, but for rounding."""
 
 
 @dataclass(frozen=True)
@@ -89,17 +73,16 @@ class Measures:
         """Add the counters of a measure.
 
         Args:
-            measure: The aggregate call and its name.
+            measure: The aggregate call, in a form that does not depend on the rows' order, and
+                its name.
             visible: Whether the name is one of the model's columns.
 
         Raises:
-            NotYetImplemented: For an aggregate that depends on the rows' order, or is unknown.
+            NotYetImplemented: If a stored column would have another one's name.
         """
-        call, condition = measure.expression, None
-        if isinstance(call, exp.Filter):
-            call, condition = call.this, call.expression.this
+        call = measure.expression
         wanted = measure.name if visible and _SAFE.match(measure.name) else None
-        expression = self._expression(call, condition, measure, wanted)
+        expression = self._expression(core(call), condition(call), measure, wanted)
         self.shown[ColumnRef(self.relation, measure.name)] = expression
 
     def _expression(
@@ -124,11 +107,11 @@ class Measures:
             sql_type = SqlType.of(self.types.get(measure.name, ""))
             if _adds_up(call, sql_type):
                 return self._sum(call, argument, sql_type, wanted)
-        if not isinstance(call, DETERMINISTIC):
-            name = call.sql(dialect="spark").split("(")[0].lower()
-            raise NotYetImplemented(
-                f"The aggregate {name}()", operator=f"{name}()", **position(call)
-            )
+        if isinstance(call, (exp.LogicalAnd, exp.LogicalOr)):
+            return self._boolean(call, condition)
+        picked = _picked_field(call)
+        if picked is not None:
+            return self._row(call, condition, picked)
         number = self._number((measure.expression,))
         return self._share(Recomputed(wanted or f"__ivm_value_{number}__", measure.expression))
 
@@ -142,6 +125,29 @@ class Measures:
             arguments = (exp.Literal.number(1),)
         filtered = tuple(_filtered(a, condition) for a in arguments)
         return self._nonnull(filtered, wanted)
+
+    def _boolean(self, call: exp.Expr, condition: exp.Expr | None) -> exp.Expr:
+        """``bool_and`` and ``bool_or`` by the number of values that decide them."""
+        argument = call.this.expressions[0] if isinstance(call.this, exp.Distinct) else call.this
+        value = _filtered(argument, condition)
+        every = isinstance(call, exp.LogicalAnd)
+        simple = isinstance(argument, (exp.Column, exp.Func, exp.Paren))
+        holds = argument.copy() if simple else exp.paren(argument.copy())
+        deciding = exp.Not(this=holds) if every else holds
+        one = exp.Case().when(deciding, exp.Literal.number(1))
+        decided = self._nonnull((_filtered(one, condition),), None)
+        known = exp.GT(this=self._nonnull((value,), None), expression=exp.Literal.number(0))
+        compare = exp.EQ if every else exp.GT
+        shown = compare(this=decided, expression=exp.Literal.number(0))
+        return exp.Case().when(known, shown)
+
+    def _row(self, call: exp.Expr, condition: exp.Expr | None, field: exp.Expr) -> exp.Expr:
+        """``max_by`` and ``min_by`` as the extreme value of a struct that holds what is shown."""
+        key = _filtered(arguments(call)[1], condition)
+        smallest = function_name(call) == "min_by"
+        name = f"__ivm_{'min' if smallest else 'max'}_{self._number((key,))}__"
+        stored = self._share(Extremum(name, key, smallest))
+        return exp.Dot(this=stored, expression=field.copy())
 
     def _nonnull(self, arguments: tuple[exp.Expr, ...], wanted: str | None) -> exp.Column:
         number = self._number(arguments)
@@ -159,8 +165,9 @@ class Measures:
         name = wanted if wanted and isinstance(call, exp.Sum) else f"__ivm_sum_{number}__"
         decimal = ""
         if sql_type.kind is Kind.DECIMAL and sql_type.precision > 16:
-            decimal = f"decimal({sql_type.precision + 10},{sql_type.scale})"
-        total = self._share(Total(name, argument, sql_type.kind, nonnull.name, decimal))
+            decimal = f"decimal({min(38, sql_type.precision + 10)},{sql_type.scale})"
+        kind = WideTotal if sql_type.precision > _EXACT_PRODUCT else Total
+        total = self._share(kind(name, argument, sql_type.kind, nonnull.name, decimal))
         if isinstance(call, exp.Sum):
             return total
         return average(total, nonnull, sql_type)
@@ -182,6 +189,17 @@ class Measures:
         return exp.column(counter.name, quoted=True)
 
 
+def _picked_field(call: exp.Expr) -> exp.Expr | None:
+    """The field that ``max_by(x, struct(…, x, …))`` shows; None for any other call."""
+    if function_name(call) not in ("max_by", "min_by"):
+        return None
+    given = arguments(call)
+    key = given[1].args["ifs"][0].args["true"] if isinstance(given[1], exp.Case) else given[1]
+    if len(given) > 2 or not isinstance(key, exp.Struct):
+        return None
+    return next((f.this for f in key.expressions if f.expression == given[0]), None)
+
+
 def _same(one: Counter, other: Counter) -> bool:
     """Whether two counters differ by name only."""
     left = {k: v for k, v in vars(one).items() if k != "name"}
@@ -192,16 +210,15 @@ def _same(one: Counter, other: Counter) -> bool:
 def _adds_up(call: exp.Expr, sql_type: SqlType) -> bool:
     """Whether a sum is kept by adding: its type must neither lose digits nor be unknown.
 
-    A decimal times a count (10 digits) must fit in 38 digits. An average is divided exactly at more
-    scales than 4, but not at all of them; the bound is one that is safe for every precision here
-    (docs/decisions/0002).
+    Of a product with more than 38 digits Spark keeps up to 6 decimal places. An average is divided
+    exactly at more scales than 4, but not at all of them; the bound is one that is safe for every
+    precision here (docs/decisions/0002).
     """
-    if sql_type.kind is Kind.OTHER:
-        return False
-    if sql_type.kind is Kind.DECIMAL:
-        scale_fits = sql_type.scale <= 4 or isinstance(call, exp.Sum)
-        return sql_type.precision <= 27 and scale_fits
-    return True
+    if sql_type.kind is not Kind.DECIMAL:
+        return sql_type.kind is not Kind.OTHER
+    if isinstance(call, exp.Avg):
+        return sql_type.precision <= _EXACT_PRODUCT and sql_type.scale <= 4
+    return sql_type.precision <= _EXACT_PRODUCT or sql_type.scale <= 6
 
 
 def average(total: exp.Expr, nonnull: exp.Expr, sql_type: SqlType) -> exp.Expr:
@@ -240,11 +257,9 @@ def summed_arguments(calls: Iterable[Named]) -> tuple[Named, ...]:
     found = []
     for named in calls:
         call = named.expression
-        if isinstance(call, exp.Window):
-            call = call.this
-        if isinstance(call, exp.Filter):
-            call = call.this
-        if isinstance(call, (exp.Sum, exp.Avg)):
-            distinct = isinstance(call.this, exp.Distinct)
-            found.append(Named(named.name, call.this.expressions[0] if distinct else call.this))
+        function = core(call.this if isinstance(call, exp.Window) else call)
+        if function_name(function) in SUMS:
+            value = arguments(function)[0]
+            distinct = isinstance(value, exp.Distinct)
+            found.append(Named(named.name, value.expressions[0] if distinct else value))
     return tuple(found)

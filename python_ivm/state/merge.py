@@ -6,6 +6,8 @@ group its stored value (a minimum, say), a look at the state and the new values 
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -25,11 +27,10 @@ from python_ivm.algebra.nodes import (
     check,
     columns_of,
     flat_names,
-    substitute,
 )
 from python_ivm.algebra.normalize import merge_projections, share_deltas
 from python_ivm.delta.term import Changes, Term
-from python_ivm.sql.render import Renderer, bare
+from python_ivm.sql.render import Renderer
 from python_ivm.state.counters import CHANGE, STORED, Counter, change, hidden, stored
 from python_ivm.state.layout import HASH, STATE, Layout
 from python_ivm.state.tables import row_hash
@@ -64,13 +65,11 @@ def merge(
     on = [*_same_keys(layout, STORED, CHANGE)]
     if layout.is_bag:
         on.insert(0, exp.EQ(this=stored(HASH), expression=change(HASH)))
-    return bare(
-        exp.Merge(
-            this=target,
-            using=exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(CHANGE))),
-            on=exp.and_(*on) if on else exp.true(),
-            whens=exp.Whens(expressions=update.clauses()),
-        )
+    return exp.Merge(
+        this=target,
+        using=exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(CHANGE))),
+        on=exp.and_(*on) if on else exp.true(),
+        whens=exp.Whens(expressions=update.clauses()),
     )
 
 
@@ -116,14 +115,18 @@ class _Update:
             return changed
         return self._with_new_values(changed)
 
-    def _rows(self) -> tuple[Node, exp.Expr, dict[ColumnRef, exp.Expr]]:
-        """The delta's rows, their count, and what the input's columns are called there."""
+    def _rows(self) -> tuple[Node, exp.Expr, Callable[[exp.Expr], exp.Expr]]:
+        """The delta's rows, their count, and how to write keys and arguments over them.
+
+        Rows are consolidated by the values that keys and counters take of them. Those that agree
+        in their columns may differ in these: Spark groups -0.0 and 0.0, which are two texts.
+        """
         consolidate = bool(self.endangered) and not self.inserts_only
         if len(self.terms) == 1 and not consolidate:
             (term,) = self.terms
-            return term.plan, term.count, dict(term.columns)
-        names = self._flat_names()
-        items = tuple(Named(name, column.expression()) for column, name in names.items())
+            return term.plan, term.count, term.over
+        names = self._values() if consolidate else self._columns()
+        items = tuple(Named(name, value) for value, name in names.items())
         relation = "delta"
         rows: Node = UnionAll(
             tuple(
@@ -139,26 +142,46 @@ class _Update:
             relation = "net_delta"
             net = Aggregate(rows, relation, keys, (Named(COUNT, exp.Sum(this=count)),))
             rows = Filter(net, _nonzero(ColumnRef(relation, COUNT).expression()))
-        mapping: dict[ColumnRef, exp.Expr] = {
-            c: ColumnRef(relation, n).expression() for c, n in names.items()
-        }
-        return rows, ColumnRef(relation, COUNT).expression(), mapping
+        named = {_known(v): ColumnRef(relation, n).expression() for v, n in names.items()}
 
-    def _flat_names(self) -> dict[ColumnRef, str]:
+        def renamed(part: exp.Expr) -> exp.Expr:
+            found = named.get(_known(part))
+            return part if found is None else found.copy()
+
+        def over(expression: exp.Expr) -> exp.Expr:
+            return expression.copy().transform(renamed)
+
+        return rows, ColumnRef(relation, COUNT).expression(), over
+
+    def _values(self) -> dict[exp.Expr, str]:
+        """What keys and counters take of the input's rows, each with a name of its own."""
+        values = [k.expression for k in self.layout.keys]
+        values += [a for c in self.layout.counters for a in c.values]
+        columns = {ColumnRef(v.table, v.name) for v in values if isinstance(v, exp.Column)}
+        names = self._named(columns)
+        taken, number = set(names.values()), itertools.count(1)
+        for value in values:
+            if not isinstance(value, exp.Column) and value not in names and columns_of(value):
+                names[value] = next(n for n in (f"value_{i}" for i in number) if n not in taken)
+        return names
+
+    def _columns(self) -> dict[exp.Expr, str]:
         """The input's columns that keys and counters read, each with a name of its own."""
         expressions = [k.expression for k in self.layout.keys]
         expressions += [c.build() for c in self.layout.counters]
-        used = sorted(
-            set().union(*(columns_of(e) for e in expressions)), key=lambda c: (c.relation, c.name)
-        )
-        return flat_names(used)
+        return self._named(set().union(*(columns_of(e) for e in expressions)))
+
+    @staticmethod
+    def _named(columns: set[ColumnRef]) -> dict[exp.Expr, str]:
+        names = flat_names(sorted(columns, key=lambda c: (c.relation, c.name)))
+        return {column.expression(): name for column, name in names.items()}
 
     def _changed(self) -> Aggregate:
         """The delta by group: the keys, and what each counter gains."""
-        rows, count, columns = self._rows()
-        keys = tuple(Named(k.name, substitute(k.expression, columns)) for k in self.layout.keys)
+        rows, count, over = self._rows()
+        keys = tuple(Named(k.name, over(k.expression)) for k in self.layout.keys)
         measures = [
-            Named(item.name, substitute(item.expression, columns))
+            Named(item.name, over(item.expression))
             for counter in self.layout.counters
             for item in counter.contributions(count, self.inserts_only)
         ]
@@ -252,6 +275,11 @@ class _Update:
         if self.always_recomputed:
             return change(_new(counter))
         return exp.Case().when(change(LOST), change(_new(counter))).else_(value)
+
+
+def _known(part: exp.Expr) -> exp.Expr | ColumnRef:
+    """What a part of an expression is found by, a column by its names only."""
+    return ColumnRef(part.table, part.name) if isinstance(part, exp.Column) else part
 
 
 def _new(counter: Counter) -> str:

@@ -9,19 +9,30 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import duckdb
 import sqlglot
 from sqlglot import exp
 
+from python_ivm.refresh.consistency import one_of_several
 from python_ivm.refresh.request import Options, Request
 from python_ivm.refresh.statements import Kind, Refresh, Statement, Strategy
 from python_ivm.refresh.strategy import plan_refresh
-from python_ivm.sources.history import Commit
+from python_ivm.sources.clock import Instant
+from python_ivm.sources.history import Commit, SourceVersion
+from python_ivm.sql import clock
+from python_ivm.sql.inline import View as SourceView
 from python_ivm.sql.render import union_all
+from tests.planner import generators
 
 Row = tuple[Any, ...]
+
+
+_LOWEST_MODE = """create macro lowest_mode(x) as list_min(list_transform(
+    list_filter(map_entries(histogram(x)), lambda e: e.value = list_max(map_values(histogram(x)))),
+    lambda e: e.key))"""
 
 
 class Lake:
@@ -33,11 +44,15 @@ class Lake:
         self.db.execute("set disabled_optimizers = 'join_filter_pushdown'")
         self.db.execute("create schema s")
         self.db.execute("create macro raise_error(message) as error(message)")
+        self.db.execute(_LOWEST_MODE)
         self.rows: dict[str, list[list[Row]]] = {}
         self.types: dict[str, dict[str, str]] = {}
         self.commits: dict[str, list[Commit]] = {}
+        self.views: dict[str, SourceView] = {}
         self.models: dict[str, str] = {}
+        self.now = instant("2024-05-01 12:00:00")
         self.executed: list[Statement] = []
+        self.functions: list[str] = []
 
     # -- sources ---------------------------------------------------------------------------
 
@@ -100,6 +115,15 @@ class Lake:
             values = [value for row in rows for value in row]
             self.db.execute(f'insert into s."{table}" values {marks}', values)
 
+    def define(self, name: str, sql: str, *names: str, **more: Any) -> None:
+        """Create or replace view ``s.<name>``, with column names of its own if they are given."""
+        listed = f" ({', '.join(names)})" if names else ""
+        self.db.execute(f"create or replace view s.{name}{listed} as {self.duck(sql)}")
+        shown = self.describe(sql)
+        columns = self.describe(f"select * from s.{name}")
+        view = SourceView(sql, ("spark_catalog", "s"), dict(columns), tuple(n for n, _ in shown))
+        self.views[name] = replace(view, **more)
+
     # -- models ----------------------------------------------------------------------------
 
     def run(self, model: str, sql: str, **request: Any) -> Refresh:
@@ -120,27 +144,56 @@ class Lake:
     def execute(self, model: str, statement: Statement) -> None:
         """Run one of a refresh's statements and commit it to the state's history."""
         self.executed.append(statement)
+        state = f"{model}__ivm_state"
         if statement.kind is not Kind.KEEP_VIEW:
             self.db.execute(self.duck(statement.sql))
-        state = f"{model}__ivm_state"
+        if statement.kind is Kind.CREATE_VIEW:
+            self._note_view(model, statement.sql)
         if statement.writes_data:
             commits = self.commits.setdefault(state, [])
-            operation = "MERGE" if statement.kind is Kind.MERGE else "CREATE TABLE AS SELECT"
+            merged = statement.kind is Kind.MERGE
+            operation = "MERGE" if merged else "CREATE OR REPLACE TABLE AS SELECT"
             version = len(commits)
             commits.insert(
                 0, Commit(version, f"{state}-{version}", operation,
                           user_metadata=statement.bookmark)
             )  # fmt: skip
+            self._keep_version(state, version)
             names = [c[0] for c in self.db.execute(f"describe s.{state}").fetchall()]
             if "__ivm_count__" in names and "delta.constraints" not in statement.sql:
                 least = self.db.execute(f"select min(__ivm_count__) from s.{state}").fetchone()[0]
                 assert least is None or least >= 0, "negative multiplicity in the state"
+
+    def _note_view(self, model: str, statement: str) -> None:
+        text = statement.split(" AS\n", 1)[1]
+        columns = self.describe(text)
+        names = tuple(name for name, _ in columns)
+        self.views[model] = SourceView(text, ("spark_catalog", "s"), dict(columns), names)
+
+    def _keep_version(self, state: str, version: int) -> None:
+        """Keep a state's contents and, after the first version, what changed."""
+        self.types[state] = {n: _spark_type(t) for n, t, *_ in
+                             self.db.execute(f"describe s.{state}").fetchall()}  # fmt: skip
+        self.db.execute(f'create or replace table s."{state}@{version}" as from s.{state}')
+        parts = [
+            f"select *, '{kind}' as _change_type, {version} as _commit_version from "
+            f'(from s."{state}@{first}" except all from s."{state}@{second}")'
+            for kind, first, second in (
+                ("delete", version - 1, version),
+                ("insert", version, version - 1),
+            )
+        ]
+        if version > 0 and self.commits[state][0].operation == "MERGE":
+            body = " union all ".join(parts)
+            self.db.execute(f'create or replace table s."{state}@feed{version}" as {body}')
 
     def duck(self, sql: str) -> str:
         """Spark SQL as DuckDB's, reading versions and change feeds from plain tables."""
         (tree,) = sqlglot.parse(sql, read="spark")
         assert tree is not None
         for table in list(tree.find_all(exp.Table)):
+            if table.catalog.lower() == "spark_catalog":
+                table.set("catalog", None)
             version = table.args.get("version")
             if version is not None:
                 if not table.alias:
@@ -155,11 +208,18 @@ class Lake:
         for call in list(tree.find_all(exp.Anonymous)):
             if call.name.lower() == "xxhash64":
                 call.set("this", "hash")
+        for kind, name in ((exp.ArgMax, "arg_max_null"), (exp.ArgMin, "arg_min_null")):
+            for call in list(tree.find_all(kind)):  # else DuckDB skips values that are NULL
+                call.replace(exp.Anonymous(this=name, expressions=[call.this, call.expression]))
+        for call in list(tree.find_all(exp.Mode)):
+            if call.args.get("deterministic"):
+                call.replace(exp.Anonymous(this="lowest_mode", expressions=[call.this]))
         for call in list(tree.find_all(exp.GenerateSeries)):
             # The sum of a DuckDB BIGINT is a HUGEINT, which generate_series does not take.
             call.set("end", exp.cast(call.args["end"], "bigint"))
         if isinstance(tree, exp.Create):
             tree.set("properties", None)
+        generators.as_joins(tree)
         return tree.sql("duckdb")
 
     def _feed(self, arguments: Sequence[exp.Expression]) -> exp.Expression:
@@ -179,7 +239,13 @@ class Lake:
 
     def recomputed(self, sql: str) -> Counter[Row]:
         """The rows of a query over the sources now, as a bag."""
-        return bag(self.db.execute(self.duck(sql)).fetchall())
+        return bag(self.db.execute(self.duck(clock.at(sql, self.now))).fetchall())
+
+    def chosen(self, sql: str) -> Counter[Row] | None:
+        """The rows of the planner's form of a query that has several results."""
+        versions = {f"s.{t}": SourceVersion(len(rows) - 1, "") for t, rows in self.rows.items()}
+        form = one_of_several(sql, versions, self)
+        return None if form is None else bag(self.db.execute(self.duck(form)).fetchall())
 
     def check(self, model: str) -> None:
         """Fail unless a view equals its query."""
@@ -202,27 +268,47 @@ class Lake:
         return None if commits is None else commits[:limit]
 
     def columns(self, parts: tuple[str, ...]) -> Mapping[str, str] | None:
-        """A source's columns."""
-        return self.types.get(parts[-1].lower())
+        """A source's or a view's columns."""
+        name = parts[-1].lower()
+        return self.views[name].columns if name in self.views else self.types.get(name)
 
     def properties(self, parts: tuple[str, ...]) -> Mapping[str, str]:
         """Every source has a change feed."""
         return {"delta.enableChangeDataFeed": "true"}
 
-    def view_text(self, parts: tuple[str, ...]) -> str | None:
-        """The lake drops no view while a state is replaced."""
-        return None
+    def namespace(self) -> tuple[str, str]:
+        """Where names without a schema are looked up."""
+        return "spark_catalog", "s"
+
+    def instant(self) -> Instant:
+        """The time, as a test sets it."""
+        return self.now
+
+    def definition(self, parts: tuple[str, ...]) -> SourceView | None:
+        """A view, of the user or of a maintained model."""
+        return self.views.get(parts[-1].lower())
 
     def describe(self, sql: str) -> Sequence[tuple[str, str]]:
         """Names and Spark types of a query's columns."""
         rows = self.db.execute(f"describe {self.duck(sql)}").fetchall()
         return [(name, _spark_type(kind)) for name, kind, *_ in rows]
 
+    def user_functions(self) -> Sequence[str]:
+        """What a test says that users made."""
+        return self.functions
+
     def enable_change_feed(self, parts: tuple[str, ...]) -> None:
         """Nothing to do."""
 
 
+def instant(time: str) -> Instant:
+    """A time in UTC, in a session whose time zone is UTC."""
+    return Instant(time[:10], f"{time}+00:00", time)
+
+
 def _spark_type(duck: str) -> str:
+    if "MAP(" in duck:
+        return exp.DataType.build(duck, dialect="duckdb").sql("spark").lower()
     return {"HUGEINT": "bigint", "INTEGER": "int", "VARCHAR": "string"}.get(duck, duck.lower())
 
 

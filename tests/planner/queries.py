@@ -142,6 +142,8 @@ class Writer:
             body = self.query(depth - 1, top=False)
             order = f" order by {self.pick(*body.columns).ref}" if self.chance(15) else ""
             return Relation(f"({body.sql}{order})", body.columns, body.size)
+        if depth > 0 and kind == 6 and self.chance(50):
+            return self.pivoted(self.query(depth - 1, top=False))
         if self.ctes and kind >= 4:
             return self.pick(*self.ctes)
         return self.pick(*self.tables)
@@ -194,6 +196,69 @@ class Writer:
             return f" inner join {item} on {left.ref} {self.pick('<', '<=', '<>')} {right.ref}", 1
         return (f", {item}" if kind == "comma" else f" cross join {item}"), 1
 
+    def pivoted(self, body: Relation) -> Relation:
+        """A derived table under PIVOT or UNPIVOT, where its columns allow it."""
+        numbers = [c for c in body.columns if c.type == INT]
+        for by in numbers[:1] if self.chance(50) else []:
+            rest = [c for c in body.columns if c is not by and c.type not in (DOUBLE, WIDE)]
+            if rest:
+                of = self.pick(*rest)
+                values = "(1 as p1, 2 as p2)"
+                sql = f"pivot ({self.pick('max', 'min')}({of.ref}) for {by.ref} in {values})"
+                kept = tuple(c for c in body.columns if c is not by and c is not of)
+                made = (Column("p1", of.type), Column("p2", of.type))
+                whole = f"(select * from ({body.sql}) {sql})"
+                return Relation(whole, (*kept, *made), body.size)
+        if len(numbers) > 1:
+            nulls = self.pick("", "include nulls ")
+            used = f"{numbers[0].ref}, {numbers[1].ref} as second"
+            sql = f"unpivot {nulls}(val for what in ({used}))"
+            kept = tuple(c for c in body.columns if c not in numbers[:2])
+            made = (Column("what", TEXT), Column("val", INT))
+            return Relation(f"(select * from ({body.sql}) {sql})", (*kept, *made), 2 * body.size)
+        return Relation(f"({body.sql})", body.columns, body.size)
+
+    def generated(self, text: str, scope: list[Column], size: int) -> tuple[str, list[Column], int]:
+        """A FROM clause with a generator or a LATERAL subquery behind it, now and then."""
+        numbers = [c.ref for c in scope if c.type == INT]
+        # sqlglot looks for the columns of a table there that is named like a CTE in the CTE.
+        hidden = {c.ref.split(".")[0] for c in scope} & {cte.sql for cte in self.ctes}
+        if not numbers or hidden or 2 * size > LARGEST or not self.chance(18):
+            return text, scope, size
+        one, two = self.pick(*numbers), self.pick(*numbers, "2")
+        kind = self.pick("explode", "explode", "posexplode", "stack", "inline", *["lateral"] * 3)
+        if kind == "lateral":
+            return self.lateral(text, scope, size, one)
+        array = f"array({one}, {two})"
+        if self.chance(30):
+            array = f"case when {self.condition(scope)} then {array} end"
+        outer = self.pick("", "", "outer ")
+        names = ["ge"] if kind == "explode" else ["gp", "ge"]
+        call = f"{kind}({array})"
+        if kind == "stack":
+            call = f"stack(2, 1, {one}, {two}, {two})"
+        if kind == "inline":
+            call = f"inline(array(struct({one} as f, {two} as g), struct({two} as f, 1 as g)))"
+        text += f" lateral view {outer}{call} gen as {', '.join(names)}"
+        return text, [*scope, *(Column(f"gen.{n}", INT) for n in names)], 2 * size
+
+    def lateral(
+        self, text: str, scope: list[Column], size: int, outer: str
+    ) -> tuple[str, list[Column], int]:
+        """A join to a subquery that names a relation before it."""
+        table = self.pick(*self.tables)
+        shown = self.pick(*table.columns)
+        if size * table.size > LARGEST:
+            return text, scope, size
+        aggregate = self.chance(40)
+        items = f"{f'max(lt.{shown.ref})' if aggregate else f'lt.{shown.ref}'} as ge"
+        match = f"lt.k {'=' if aggregate else self.pick('=', '=', '<', '<=>')} {outer}"
+        inside = f"(select {items} from {table.sql} lt where {match}) gen"
+        join = self.pick("cross join lateral", "left join lateral")
+        on = " on true" if join.startswith("left") else ""
+        text += f" {join} {inside}{on}"
+        return text, [*scope, Column("gen.ge", shown.type)], size * (1 if aggregate else 2)
+
     # -- SELECT ------------------------------------------------------------------------------
 
     def select(self, depth: int, top: bool, wanted: list[str] | None = None) -> Relation:
@@ -201,6 +266,7 @@ class Writer:
         text, scope, size = self.from_(depth)
         if "," in text and " join " in text:  # `a, b join c on a.x = c.x` does not see a
             text = text.replace(", ", " cross join ") if "(" not in text else text
+        text, scope, size = self.generated(text, scope, size)
         where = f" where {self.condition(scope)}" if self.chance(30) else ""
         kind = self.pick("plain", "plain", "grouped", "grouped", "grouped", "distinct")
         if kind == "grouped":

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from python_ivm.algebra.nodes import Aggregate
+from python_ivm.errors import InvalidModel
 from python_ivm.refresh.statements import Strategy
+from python_ivm.sql.bind import bind
+from python_ivm.sql.parse import parse
+from python_ivm.sql.schema import Schemas, TableSchema
 from tests.planner.lake import Lake
 from tests.planner.stories import View
 
@@ -126,3 +131,48 @@ def test_the_sum_of_distinct_floats_below_another_operator_is_rebuilt(lake: Lake
         refresh = lake.refresh_and_check("m", sql, Strategy.FULL)
         assert "floating" in refresh.explanation
         lake.change("f", insert=[(2, 0.7)])
+
+
+def test_minus_zero_does_not_cancel_zero_where_they_are_told_apart(lake: Lake) -> None:
+    """The delta was consolidated by the column, in which both are one group."""
+    lake.create("z", {"k": "int", "f": "double"}, [(1, 0.0)])
+    view = View(lake, "select k, max(cast(f as string)) m, sum(f) t from s.z group by k")
+    lake.change("z", delete=[(1, 0.0)], insert=[(1, -0.0)])
+    view.refresh()
+    view.shows((1, "-0.0", 0.0))
+    lake.change("z", delete=[(1, -0.0)], insert=[(1, 0.0), (2, -0.0)])
+    view.refresh()
+    view.shows((1, "0.0", 0.0), (2, "-0.0", 0.0))
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select 1 + i as k, count(*) n from s.x group by i + 1",
+        "select (v + 1 + i) * 2 as k, count(*) n from s.x group by i + v + 1",
+        "select 2 < v as k, max(i) n from s.x group by v > 2",
+        "select i = 1 and v > 1 as k, max(i) n from s.x group by 1 < v and 1 = i",
+    ],
+)
+def test_a_key_may_be_written_in_another_order(xy: Lake, sql: str) -> None:
+    """Spark takes these for one expression (DuckDB does not); the model was refused."""
+    plan = bind(parse(sql), xy_schemas(xy)).plan
+    assert any(isinstance(node, Aggregate) and len(node.keys) == 1 for node in plan.walk())
+
+
+def test_a_difference_is_not_commutative(xy: Lake) -> None:
+    """Only sums, products and the like are; Spark refuses this."""
+    with pytest.raises(InvalidModel, match="neither grouped"):
+        bind(parse("select 1 - i as k, count(*) n from s.x group by i - 1"), xy_schemas(xy))
+
+
+def xy_schemas(lake: Lake) -> Schemas:
+    return {"s.x": TableSchema(("s", "x"), lake.types["x"])}
+
+
+def test_a_join_in_parentheses_that_begins_with_a_derived_table(xy: Lake) -> None:
+    """Only the derived table was read, so that the number of rows was wrong."""
+    view = View(xy, "select count(*) as c from ((select i from s.x) t cross join s.y)")
+    view.shows((6,))
+    changed(xy)
+    view.refresh()

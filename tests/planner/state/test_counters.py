@@ -93,6 +93,18 @@ def test_decimals_add_up_exactly(lake: Lake) -> None:
     )
 
 
+def test_sums_wider_than_27_digits_add_up_too(lake: Lake) -> None:
+    rows = [("a", Decimal("0.10")), ("a", Decimal("0.20")), ("b", Decimal("9" * 20 + ".99"))]
+    view = numbers(lake, [*rows, ("c", None)], "sum(v) t", "decimal(28,2)")
+    lake.change("x", delete=rows[:1], insert=[("b", Decimal("0.01")), ("c", None)])
+    view.refresh()
+    assert "recomputed" not in lake.executed[-1].sql
+    view.shows(("a", Decimal("0.20")), ("b", Decimal("1" + "0" * 20)), ("c", None))
+    lake.change("x", delete=[("a", Decimal("0.20"))], insert=[("c", Decimal("-1.00")), ("a", None)])
+    view.refresh()
+    view.shows(("a", None), ("b", Decimal("1" + "0" * 20)), ("c", Decimal("-1.00")))
+
+
 # -- floating sums -------------------------------------------------------------------------
 
 

@@ -1,6 +1,6 @@
 CREATE OR REPLACE TABLE s.m__ivm_state
 USING delta
-TBLPROPERTIES ('delta.constraints.ivm_count' = '__ivm_count__ > 0', 'ivm.query' = '"\\n    select c.nation, g.n from (select customer, count(*) as n from s.orders group by customer) g\\n    join s.customers c on c.id = g.customer\\n"')
+TBLPROPERTIES ('delta.constraints.ivm_count' = '__ivm_count__ > 0', 'delta.enableChangeDataFeed' = 'true', 'ivm.query' = '"\\n    select c.nation, g.n from (select customer, count(*) as n from s.orders group by customer) g\\n    join s.customers c on c.id = g.customer\\n"')
 AS
 WITH g AS (
   SELECT

@@ -1,6 +1,6 @@
 CREATE OR REPLACE TABLE s.m__ivm_state
 USING delta
-TBLPROPERTIES ('delta.constraints.ivm_count' = '__ivm_count__ > 0', 'ivm.query' = '"select customer, max(total) as largest from s.orders group by customer"')
+TBLPROPERTIES ('delta.constraints.ivm_count' = '__ivm_count__ > 0', 'delta.enableChangeDataFeed' = 'true', 'ivm.query' = '"select customer, max(total) as largest from s.orders group by customer"')
 AS
 SELECT
   COUNT(*) AS __ivm_count__,

@@ -1,6 +1,6 @@
 CREATE OR REPLACE TABLE s.m__ivm_state
 USING delta
-TBLPROPERTIES ('delta.constraints.ivm_count' = '__ivm_count__ > 0', 'ivm.query' = '"\\n    select c.nation, count(*) as orders, sum(i.qty) as qty, avg(o.total) as mean\\n    from s.orders o join s.customers c on o.customer = c.id join s.items i on i.order_id = o.id\\n    where o.total > 1\\n    group by c.nation\\n    having count(*) > 1\\n    order by qty desc, nation\\n    limit 10\\n"')
+TBLPROPERTIES ('delta.constraints.ivm_count' = '__ivm_count__ > 0', 'delta.enableChangeDataFeed' = 'true', 'ivm.query' = '"\\n    select c.nation, count(*) as orders, sum(i.qty) as qty, avg(o.total) as mean\\n    from s.orders o join s.customers c on o.customer = c.id join s.items i on i.order_id = o.id\\n    where o.total > 1\\n    group by c.nation\\n    having count(*) > 1\\n    order by qty desc, nation\\n    limit 10\\n"')
 AS
 SELECT
   COUNT(*) AS __ivm_count__,

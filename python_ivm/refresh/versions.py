@@ -9,7 +9,6 @@ from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import Warehouse
 from python_ivm.sources.history import Change, SourceChange, SourceVersion, since
 from python_ivm.sql.parse import TableReference
-from python_ivm.sql.schema import Schemas, TableSchema
 from python_ivm.state.bookmark import Found, newest
 
 CHANGE_FEED = "delta.enableChangeDataFeed"
@@ -70,22 +69,7 @@ def current_versions(
             version = SourceVersion(commits[0].version, commits[0].timestamp)
             found[reference.key] = SourceChange(reference.parts, version, version, Change.NONE)
         elif warehouse.columns(reference.parts) is None:
-            raise _missing(reference)
-    return found
-
-
-def schemas(warehouse: Warehouse, references: Sequence[TableReference]) -> Schemas:
-    """The sources' columns.
-
-    Raises:
-        InvalidModel: If a source does not exist.
-    """
-    found = {}
-    for reference in references:
-        columns = warehouse.columns(reference.parts)
-        if columns is None:
-            raise _missing(reference)
-        found[reference.key] = TableSchema(reference.parts, columns)
+            raise missing(reference)
     return found
 
 
@@ -96,7 +80,8 @@ def has_change_feed(warehouse: Warehouse, parts: tuple[str, ...]) -> bool:
     return warehouse.properties(parts).get(CHANGE_FEED, "").lower() == "true"
 
 
-def _missing(reference: TableReference) -> InvalidModel:
+def missing(reference: TableReference) -> InvalidModel:
+    """The error for a source that does not exist."""
     return InvalidModel(
         f"Table {'.'.join(reference.parts)} does not exist",
         line=reference.line,

@@ -1,0 +1,112 @@
+"""Full outer join: changed rows with their matches, and rows whose only match came or went.
+
+Δ(A⟗B) = ΔA⟕B_post + rows of B_post that A leaves alone + ΔB⟕A_pre + rows of A_pre that B leaves
+alone: first A changes beside the new B, then B beside the old A. Rows that are left alone are the
+dangling rows of papers/outer-join-semijoin-ivm, §3.3, found by the join's condition, with the
+multiplicity of their copies.
+
+A delta is named once for its own rows. To find the partners' rows that are left alone it is named
+once more if it is small; what stands on many joins would double at every level, and then each of
+the partners' rows is asked whether it has a match, now and before, without naming the delta.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from python_ivm.algebra.nodes import (
+    ColumnRef,
+    Filter,
+    FullJoin,
+    LeftJoin,
+    Mark,
+    Named,
+    Node,
+    flat_names,
+    size,
+    substitute,
+)
+from python_ivm.delta.affected import Inner, affected, negative
+from python_ivm.delta.term import Changes, Term
+
+_SMALL = 60
+"""Up to how many operators a delta may have to be named twice."""
+
+
+def delta(node: FullJoin, changes: Changes, inner: Inner) -> list[Term]:
+    """The terms for a change of the left side, then those for one of the right side."""
+    terms: list[Term] = []
+    for side, other, partner in (
+        (node.left, node.right, changes.post),
+        (node.right, node.left, changes.pre),
+    ):
+        changed = inner(side, changes)
+        if not changed:
+            continue
+        terms += [_with_matches(node, term, partner(other)) for term in changed]
+        if sum(size(term.plan) for term in changed) <= _SMALL:
+            terms.append(_left_alone(node, partner(other), side, changes, inner))
+        else:
+            terms.append(_asked(node, partner(other), side, changes))
+    return terms
+
+
+def _with_matches(node: FullJoin, term: Term, partner: Node) -> Term:
+    """Changed rows with their matches, or with NULLs."""
+    conditions = tuple(term.over(c) for c in node.conditions)
+    plan = LeftJoin(term.plan, partner, conditions, node.label)
+    return replace(term, plan=plan, title=f"{term.title} ⟗ {node.label}")
+
+
+def _left_alone(node: FullJoin, partner: Node, side: Node, changes: Changes, inner: Inner) -> Term:
+    """The partner's rows that match a changed row, and whose only match came or went."""
+    label = f"{node.label}_{side.schema[0].relation}"
+    found = affected(label, partner, side, node.conditions, changes, inner)
+    plan = LeftJoin(found.matched, changes.post(side), (exp.false(),))
+    return Term(plan, negative(found.tag), False, f"rows alone in {node.label} now or before")
+
+
+def _asked(node: FullJoin, partner: Node, side: Node, changes: Changes) -> Term:
+    """The partner's rows that have a match now and had none before, or the other way round."""
+    label = f"{node.label}_{side.schema[0].relation}"
+    now, columns, matches = _marked(f"{label}_now", partner, changes.post(side), node, {})
+    before, columns, matched = _marked(f"{label}_before", now, changes.pre(side), node, columns)
+    matches = substitute(matches, columns)
+    flipped = Filter(before, exp.NEQ(this=matches, expression=matched))
+    count = exp.Case().when(matches.copy(), exp.Literal.number(-1)).else_(exp.Literal.number(1))
+    plan = LeftJoin(flipped, changes.post(side), (exp.false(),))
+    title = f"rows alone in {node.label} now or before"
+    shown = {c: columns[c] for c in partner.schema}
+    return Term(plan, count, False, title, shown)
+
+
+def _marked(
+    relation: str,
+    rows: Node,
+    among: Node,
+    node: FullJoin,
+    columns: dict[ColumnRef, exp.Expr],
+) -> tuple[Mark, dict[ColumnRef, exp.Expr], exp.Expr]:
+    """Rows with one more column: whether they have a match among others.
+
+    Args:
+        relation: The result's name.
+        rows: The rows to mark.
+        among: Those to look among.
+        node: Has the condition.
+        columns: What the condition's columns are in the rows, where they are not the same.
+
+    Returns:
+        The marked rows, what all columns became, and the mark.
+    """
+    names = flat_names(rows.schema, taken=(relation,))
+    items = tuple(Named(name, c.expression()) for c, name in names.items())
+    conditions = tuple(substitute(c, columns) for c in node.conditions)
+    step: dict[ColumnRef, exp.Expr] = {
+        c: ColumnRef(relation, name).expression() for c, name in names.items()
+    }
+    moved = {c: substitute(e, step) for c, e in columns.items()}
+    marked = Mark(rows, among, conditions, relation, items, relation)
+    return marked, {**step, **moved}, ColumnRef(relation, relation).expression()

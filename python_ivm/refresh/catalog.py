@@ -1,0 +1,106 @@
+"""What the names in a model mean, as the warehouse's catalog has it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from sqlglot import exp
+
+from python_ivm.refresh.request import Warehouse
+from python_ivm.refresh.versions import state_history
+from python_ivm.sql.inline import Relation
+from python_ivm.sql.parse import table_references
+from python_ivm.state.public import hidden_columns, over_hidden_columns
+
+_SESSION_CATALOG = "spark_catalog"
+
+
+class Catalog:
+    """Resolves names for one model.
+
+    Attributes:
+        strict_casts: Whether CAST fails where a value does not fit.
+        opaque: Why each view that stays as it is cannot be taken apart, by key.
+        hidden: For each state of another model the stored names of its hidden columns, by the
+            names that the planner gives them.
+    """
+
+    def __init__(self, warehouse: Warehouse, settings: Mapping[str, str]) -> None:
+        """Take the warehouse, and the settings under which the model's text is read."""
+        self._warehouse = warehouse
+        self._settings = settings
+        self.strict_casts = settings.get("spark.sql.ansi.enabled") == "true"
+        self.opaque: dict[str, str] = {}
+        self.hidden: dict[str, Mapping[str, str]] = {}
+
+    def full_name(
+        self, parts: tuple[str, ...], namespace: tuple[str, ...] | None = None
+    ) -> tuple[str, ...]:
+        """A relation's name with its schema, and with its catalog unless that is Spark's own.
+
+        Args:
+            parts: The name as it is written.
+            namespace: Catalog and schema of names that have none; None means the session's.
+        """
+        own = self._warehouse.namespace()
+        missing = max(0, 3 - len(parts))
+        name = (*(namespace or own)[:missing], *parts)
+        if name[0].lower() == _SESSION_CATALOG and own[0].lower() == _SESSION_CATALOG:
+            return name[1:]
+        return name
+
+    def relation(self, parts: tuple[str, ...], namespace: tuple[str, ...] | None) -> Relation:
+        """What a name means that stands in the model (no namespace) or in a view."""
+        name = self.full_name(parts, namespace)
+        # A temporary view comes before a table of its name, but not in the text of a view.
+        asked = parts if namespace is None and len(parts) == 1 else name
+        if self._warehouse.history(asked, 1):
+            return Relation(name)
+        view = self._warehouse.definition(asked)
+        if view is None and asked != name and self._hides(asked, name):
+            self.opaque[".".join(parts).lower()] = "it is a temporary view without a text"
+            return Relation(parts)
+        if view is None:
+            return Relation(name)
+        if not view.namespace:
+            self.opaque[".".join(parts).lower()] = "it is a temporary view"
+            return Relation(parts)
+        differing = [
+            key
+            for key, value in view.settings.items()
+            if key in self._settings and value != self._settings[key]
+        ]
+        if differing:
+            self.keep(Relation(name), f"it was made under another {differing[0]}")
+            return Relation(name)
+        return Relation(name, view, partial(self._adapted, name))
+
+    def _hides(self, asked: tuple[str, ...], name: tuple[str, ...]) -> bool:
+        """Whether a bare name means something else than the relation of the schema so named."""
+        if self._warehouse.columns(asked) is None:
+            return False
+        return bool(self._warehouse.history(name, 1)) or self._warehouse.columns(name) is None
+
+    def describe(self, sql: str) -> Sequence[tuple[str, str]]:
+        """Names and types of a query's columns."""
+        return self._warehouse.describe(sql)
+
+    def keep(self, relation: Relation, why: str) -> None:
+        """Note that a view cannot be taken apart."""
+        self.opaque[".".join(relation.name).lower()] = why
+
+    def _adapted(self, name: tuple[str, ...], tree: exp.Query) -> exp.Query:
+        """The tree of a view; of a maintained model's public view, one over its state's rows."""
+        tables = {reference.key: reference for reference in table_references(tree)}
+        if len(tables) != 1:
+            return tree
+        ((key, state),) = tables.items()
+        if state.pinned:
+            return tree
+        bookmark = state_history(self._warehouse, state.parts).bookmark
+        if bookmark is None or bookmark.model.lower() != ".".join(name[-2:]).lower():
+            return tree
+        hidden = hidden_columns(self._warehouse.columns(state.parts) or ())
+        self.hidden[key] = hidden
+        return over_hidden_columns(tree, hidden)

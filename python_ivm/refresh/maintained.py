@@ -1,0 +1,190 @@
+"""Whether and how a query can be maintained: bound, laid out, and tried."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from python_ivm.algebra.nodes import Aggregate, Filter, Project, Sort
+from python_ivm.algebra.printer import tree
+from python_ivm.delta.compile import delta
+from python_ivm.delta.term import Changes
+from python_ivm.errors import InvalidModel, NotYetImplemented, Unsupported
+from python_ivm.refresh import emit
+from python_ivm.refresh.model import Model
+from python_ivm.refresh.reason import Reason, not_yet, planner_error
+from python_ivm.sources.clock import CLOCK
+from python_ivm.sql.bind import Query, bind
+from python_ivm.sql.functions import check_user_functions
+from python_ivm.sql.parse import DIALECT
+from python_ivm.sql.render import Renderer
+from python_ivm.state.bookmark import digest
+from python_ivm.state.layout import Layout, arguments_to_type, layout
+
+Types = Mapping[str, Mapping[str, str]]
+
+
+@dataclass(frozen=True)
+class Maintained:
+    """A query that the planner can maintain."""
+
+    query: Query
+    layout: Layout
+    types: Types
+    fingerprint: str
+
+
+def maintained(model: Model, types: Types | None) -> Maintained | Reason:
+    """Bind a model's query and decide its layout, or say why it cannot be maintained.
+
+    Args:
+        model: The model.
+        types: The types of summed arguments as they are stored; None asks the warehouse, and
+            tries out every statement.
+
+    Raises:
+        InvalidModel: If the query is wrong.
+        Unsupported: If its result does not follow from its sources.
+    """
+    schemas = model.schemas()
+    try:
+        query = bind(model.reading.tree, schemas)
+        _refuse_own_names(query)
+        building = types is None
+        if types is None:
+            promised = model.request.options.deterministic_functions
+            check_user_functions(model.reading.tree, model.warehouse.user_functions(), promised)
+            types = _ask_types(model, query)
+        decided = layout(query, types)
+        if building:
+            described = model.warehouse.describe(model.request.sql)
+            decided = replace(decided, columns=tuple(name for name, _ in described))
+            if decided.is_bag:
+                _refuse_incomparable(described)
+            _refuse_incomparable_groups(model, query)
+            _try(model, query, decided)
+    except NotYetImplemented as error:
+        return not_yet(error)
+    except InvalidModel as error:
+        _let_spark_judge(model, error)
+        return not_yet(error)
+    except Unsupported:
+        raise
+    except Exception as error:
+        return planner_error(error)
+    used = {
+        node: {c: schemas[node].columns.get(schemas[node].spelling(c)) for c in columns}
+        for node, columns in _used_columns(query).items()
+    }
+    stored = [(key.name, key.expression.sql(dialect=DIALECT)) for key in decided.keys]
+    stored += [(c.name, c.build().sql(dialect=DIALECT)) for c in decided.counters]
+    fingerprint = digest(stored, tree(query.plan), used)
+    return Maintained(query, decided, types, fingerprint)
+
+
+def _try(model: Model, query: Query, decided: Layout) -> None:
+    """Plan a build and a change of every source, to know before anything is written."""
+    current = model.current_versions()
+    every = Changes({key: False for key in (*query.sources, CLOCK)})
+    terms = delta(decided.input, every)
+    clock = model.clock(None)
+    if query.chooses:
+        _refuse_what_spark_refuses(model, emit.state_query(decided, current, clock))
+    emit.build_statements(model.request, model.reading.text, decided, current, clock, "", 0)
+    emit.merge_statement(model.request, decided, terms, every, current, clock, "", 0)
+
+
+def _refuse_what_spark_refuses(model: Model, body: str) -> None:
+    """Ask Spark whether it takes the form in which the planner computes one of many results.
+
+    Raises:
+        NotYetImplemented: If it does not: values of a type that has no order, for instance.
+    """
+    try:
+        model.warehouse.describe(body)
+    except Exception as error:
+        told = str(error).strip().splitlines()[0]
+        raise NotYetImplemented(
+            f"The order of rows that this query leaves open ({told})", operator="order"
+        ) from error
+
+
+def _let_spark_judge(model: Model, error: InvalidModel) -> None:
+    """Raise an error of the planner's binding unless Spark takes the query.
+
+    Raises:
+        InvalidModel: If Spark refuses the query too, or names two columns alike.
+    """
+    try:
+        described = model.warehouse.describe(model.request.sql)
+    except Exception:
+        raise error from None
+    if len({name.lower() for name, _ in described}) < len(described):
+        raise error
+
+
+def _ask_types(model: Model, query: Query) -> Types:
+    found: dict[str, dict[str, str]] = {}
+    current = model.current_versions()
+    for relation, (rows, arguments) in arguments_to_type(query.plan).items():
+        renderer = Renderer(emit.source_relations(current, model.clock(None)))
+        described = model.warehouse.describe(emit.probe_query(rows, arguments, renderer))
+        found[relation] = {
+            argument.name: kind for argument, (_, kind) in zip(arguments, described, strict=True)
+        }
+    return found
+
+
+def _used_columns(query: Query) -> dict[str, list[str]]:
+    used: dict[str, set[str]] = {}
+    for node in query.plan.walk():
+        source = getattr(node, "source", None)
+        if source is not None:
+            used.setdefault(source, set()).update(getattr(node, "columns", ()))
+    return {source: sorted(columns) for source, columns in used.items()}
+
+
+def _refuse_own_names(query: Query) -> None:
+    """Columns that could be taken for the planner's; those of the view itself may be so named."""
+    top = query.plan
+    while isinstance(top, (Sort, Filter, Project)):
+        top = top.input
+    for node in top.walk():
+        for column in node.schema:
+            if column.name.startswith("__ivm_"):
+                raise NotYetImplemented(
+                    f"A column named {column.name}",
+                    hint="Give it a name that does not begin with __ivm_.",
+                )
+
+
+_INCOMPARABLE = re.compile(
+    r"\b(map\w*|\w+_map|variant\w*|\w*_variant\w*|\w+_json|from_xml)\b", re.I
+)
+"""Types, and functions that may make them, whose values Spark cannot compare."""
+
+
+def _refuse_incomparable_groups(model: Model, query: Query) -> None:
+    """Groups are found again by comparing their keys, though Spark may group by them."""
+    schemas = model.schemas()
+    kinds = [kind for key in query.sources for kind in schemas[key].columns.values()]
+    if not any(_INCOMPARABLE.search(text) for text in (*kinds, model.reading.text)):
+        return
+    current = model.current_versions()
+    for node in query.plan.walk():
+        if isinstance(node, Aggregate) and node.keys:
+            renderer = Renderer(emit.source_relations(current, model.clock(None)))
+            probe = emit.probe_query(node.input, node.keys, renderer)
+            _refuse_incomparable(model.warehouse.describe(probe))
+
+
+def _refuse_incomparable(columns: Sequence[tuple[str, str]]) -> None:
+    """Rows and groups are found again by comparing them, which Spark cannot do for some types."""
+    for name, kind in columns:
+        found = next((t for t in ("map<", "variant") if t in kind.lower()), None)
+        if found is not None:
+            raise NotYetImplemented(
+                f"Column {name} of type {kind}, which Spark cannot compare,",
+                hint="Show its entries as columns or as an array of structs.",
+            )

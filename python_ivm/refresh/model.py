@@ -1,0 +1,151 @@
+"""One model and what it reads, as they are when a refresh is planned."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from python_ivm.errors import InvalidModel
+from python_ivm.refresh import versions
+from python_ivm.refresh.catalog import Catalog
+from python_ivm.refresh.reason import Reason
+from python_ivm.refresh.remembering import Remembering
+from python_ivm.refresh.request import Request, Warehouse
+from python_ivm.sources.clock import Clock, Instant
+from python_ivm.sources.history import SourceChange
+from python_ivm.sql.clock import asked, at, calls
+from python_ivm.sql.determinism import check_deterministic
+from python_ivm.sql.inline import read
+from python_ivm.sql.parse import DIALECT, TableReference, parse
+from python_ivm.sql.schema import Schemas, TableSchema
+from python_ivm.state.bookmark import Bookmark, digest
+
+
+class Model:
+    """A model, read once.
+
+    Attributes:
+        request: What is asked for.
+        warehouse: Answers each question once.
+        reading: The query over the tables below its views.
+        tables: These tables, each once.
+        query_hash: Hash of the model's own text and of the settings that can change its result.
+        asked: What the query asks of the clock.
+        views: Hash of each view that was taken apart, by key.
+    """
+
+    def __init__(self, request: Request, warehouse: Warehouse) -> None:
+        """Parse the model and refuse what no rebuild would cure.
+
+        Raises:
+            InvalidModel: If the SQL is wrong.
+            Unsupported: If its result does not follow from its sources.
+        """
+        self.request = request
+        self.warehouse = Remembering(warehouse)
+        parsed = parse(request.sql)
+        check_deterministic(parsed)
+        text = parsed.sql(dialect=DIALECT, comments=False)
+        self.query_hash = digest(text, dict(request.settings))
+        self._catalog = Catalog(self.warehouse, request.settings)
+        self.reading = read(request.sql, self._catalog)
+        check_deterministic(self.reading.tree)
+        self.asked = {kind for node in calls(self.reading.tree) if (kind := asked(node))}
+        if self.asked:
+            at(self.reading.text, self.instant)
+        self.tables = self.reading.distinct_tables
+        self.views = {key: digest(said) for key, said in self.reading.views.items()}
+        self._refuse_reading_itself()
+
+    @property
+    def instant(self) -> Instant:
+        """The clock at this refresh."""
+        return self.warehouse.instant()
+
+    def clock(self, bookmark: Bookmark | None) -> Clock | None:
+        """The clock at a bookmark, or else now, and at this refresh; None if it is not asked."""
+        if not self.asked:
+            return None
+        then = bookmark.instant if bookmark is not None else None
+        return Clock(then or self.instant, self.instant)
+
+    def clock_moved(self, bookmark: Bookmark) -> bool:
+        """Whether what the query asks of the clock is not what it was."""
+        return bool(self.asked) and self.instant.differs(bookmark.instant, self.asked)
+
+    def not_delta(self, key: str) -> Reason:
+        """Why no change of a source can be seen."""
+        why = self._catalog.opaque.get(key)
+        if why is not None:
+            text = (
+                f"{key} is a view that cannot be taken apart ({why.rstrip('.')}); read the Delta "
+                "tables below it"
+            )
+        else:
+            text = (
+                f"{key} is not a Delta table, so that its changes cannot be read; read the Delta "
+                "tables below it, or store it as one"
+            )
+        return Reason("SOURCE_NOT_DELTA", text)
+
+    def changes_since(self, bookmark: Bookmark) -> dict[str, SourceChange] | Reason:
+        """What happened to each source since a bookmark, or why that cannot be told."""
+        if bookmark.unversioned:
+            return self.not_delta(bookmark.unversioned[0])
+        redefined = [key for key, said in self.views.items() if bookmark.views.get(key) != said]
+        if redefined or len(self.views) < len(bookmark.views):
+            which = ", ".join(redefined or bookmark.views)
+            return Reason("VIEW_CHANGED", f"{which} is not the view that it was", False)
+        changes: dict[str, SourceChange] = {}
+        for table in self.tables:
+            if table.key not in bookmark.sources:
+                return Reason("SOURCE_NEW", f"{table.key} was not read before")
+            found = versions.change_since(self.warehouse, table.parts, bookmark.sources[table.key])
+            if isinstance(found, Reason):
+                return found
+            changes[table.key] = self._with_names(table, found)
+        return changes
+
+    def current_versions(self) -> dict[str, SourceChange]:
+        """The present version of each source that is a Delta table.
+
+        Raises:
+            InvalidModel: If a source does not exist.
+        """
+        found = versions.current_versions(self.warehouse, self.tables)
+        return {
+            table.key: self._with_names(table, found[table.key])
+            for table in self.tables
+            if table.key in found
+        }
+
+    def schemas(self) -> Schemas:
+        """The sources' columns, under the names that the planner gives them.
+
+        Raises:
+            InvalidModel: If a source does not exist.
+        """
+        found = {}
+        for table in self.tables:
+            columns = self.warehouse.columns(table.parts)
+            if columns is None:
+                raise versions.missing(table)
+            named = {name: new for new, name in self._catalog.hidden.get(table.key, {}).items()}
+            renamed = {named.get(name, name): kind for name, kind in columns.items()}
+            found[table.key] = TableSchema(table.parts, renamed)
+        return found
+
+    def _with_names(self, table: TableReference, change: SourceChange) -> SourceChange:
+        return replace(change, stored=self._catalog.hidden.get(table.key, {}))
+
+    def _refuse_reading_itself(self) -> None:
+        own = {self._catalog.full_name(n) for n in (self.request.view, self.request.state)}
+        lowered = {tuple(part.lower() for part in name) for name in own}
+        for table in self.tables:
+            if tuple(part.lower() for part in table.parts) in lowered:
+                raise InvalidModel(
+                    f"The model reads itself ({'.'.join(table.parts)})",
+                    line=table.line,
+                    column=table.column,
+                    hint="A maintained view is a function of its sources; read those instead. "
+                    "is_incremental() logic is not needed.",
+                )

@@ -1,0 +1,53 @@
+"""Which parts of a model are computed anew where a change touches them, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from python_ivm.algebra.nodes import Aggregate, Node, Sort, Window
+from python_ivm.algebra.printer import one_line
+from python_ivm.state.layout import Layout
+
+
+def recomputations(layout: Layout) -> tuple[str, ...]:
+    """What a refresh computes anew: one sentence for each operator or stored column.
+
+    What is not named is maintained from the changed rows, with lookups of the rows that they match.
+    """
+    return (*_counters(layout), *_operators(layout.input))
+
+
+def _counters(layout: Layout) -> Iterator[str]:
+    for counter in layout.counters:
+        if not counter.recomputable:
+            continue
+        if counter.lost() == exp.true():
+            yield (
+                f"{counter.name}: in every changed group, as {one_line(counter.build())} does not "
+                "follow from its old value and the changed rows"
+            )
+        else:
+            yield f"{counter.name}: in groups that lost the row or value that it rests on"
+
+
+def _operators(plan: Node) -> Iterator[str]:
+    told: set[int] = set()
+    for node in plan.walk():
+        if id(node) in told:
+            continue
+        told.add(id(node))
+        if isinstance(node, Aggregate):
+            keys = ", ".join(key.name for key in node.keys)
+            which = f"the changed groups of {keys}" if keys else "its one row"
+            yield f"{node.relation}: {which}, now and before, as another operator reads the result"
+        elif isinstance(node, Window):
+            keys = ", ".join(one_line(key) for key in node.partition)
+            which = f"the changed partitions by {keys}" if keys else "all rows (no PARTITION BY)"
+            yield f"{node.relation}: {which}, now and before, as any row can move all others"
+        elif isinstance(node, Sort) and (node.limit is not None or node.offset is not None):
+            yield (
+                f"{node.schema[0].relation}: the sorted rows, now and before, as LIMIT and OFFSET "
+                "keep others when any row changes"
+            )

@@ -1,0 +1,256 @@
+"""LATERAL subqueries: joins to relations that may name those before them in FROM.
+
+They are decorrelated as subqueries in expressions are (Neumann and Kemper, "Unnesting Arbitrary
+Queries", BTW 2015, for correlations that are a conjunction at the subquery's top): one of FROM and
+WHERE alone is a join on its correlated conditions; with an aggregate but without GROUP BY it is a
+left join to groups; with GROUP BY, DISTINCT or LIMIT it is done for each value of the columns that
+the correlated equalities compare, and joined by them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from python_ivm.algebra.nodes import (
+    Aggregate,
+    ColumnRef,
+    Filter,
+    Join,
+    LeftJoin,
+    Named,
+    Node,
+    Project,
+    columns_of,
+    flat_names,
+    substitute,
+)
+from python_ivm.algebra.normalize import conjuncts
+from python_ivm.errors import NotYetImplemented
+from python_ivm.sql.grouping import HOLE, AfterGrouping, has_aggregate
+from python_ivm.sql.parse import position
+from python_ivm.sql.relations import Relations
+from python_ivm.sql.subqueries import Inside, of_no_rows
+
+if TYPE_CHECKING:
+    from python_ivm.sql.select import SelectBinder
+
+_KEY = "__lateral_key_"
+
+
+def qualify_inner_names(select: exp.Select, known: Relations) -> None:
+    """Let a LATERAL subquery's own columns hide those of the same name around it, in place.
+
+    sqlglot takes such a name for ambiguous; only subqueries of one relation are helped.
+    """
+    for join in select.args.get("joins") or []:
+        inner = join.this.this if isinstance(join.this, exp.Lateral) else None
+        query = inner.unnest() if isinstance(inner, exp.Subquery) else None
+        if not isinstance(query, exp.Select) or query.args.get("joins"):
+            continue
+        from_ = query.args.get("from_")
+        if from_ is None or not from_.this.alias_or_name or query.args.get("laterals"):
+            continue
+        own = set(known.columns(query))
+        shown = {s.alias.lower() for s in query.selects if s.alias}
+        for column in query.find_all(exp.Column):
+            clause = column.find_ancestor(exp.Select, exp.Order, exp.Group, exp.Having)
+            named_by_output = clause is not query and column.name.lower() in shown
+            if len(column.parts) == 1 and column.name.lower() in own and not named_by_output:
+                column.set("table", exp.to_identifier(from_.this.alias_or_name))
+
+
+def join_lateral(
+    select: SelectBinder, node: Node, lateral: exp.Lateral, left: bool, on: exp.Expr | None
+) -> Node:
+    """The rows of a join to a LATERAL subquery.
+
+    Args:
+        select: The SELECT; gets the subquery's columns.
+        node: The relations before it.
+        lateral: The subquery.
+        left: Whether rows without a match stay.
+        on: The join's condition.
+
+    Raises:
+        NotYetImplemented: If the subquery cannot be decorrelated.
+    """
+    tree = lateral.this.unnest()
+    names = [n.lower() for n in lateral.alias_column_names] or list(tree.named_selects)
+    inside = Inside(select, tree)
+    if not _outer_columns(tree):
+        other = select.binder.query(tree, lateral.alias or "derived", select.ctes)
+        columns: list[exp.Expr] = [c.expression() for c in other.schema]
+        return _joined(select, node, other, (), lateral, names, columns, left, on)
+    if inside.is_simple():
+        return _simple(select, node, inside, lateral, names, left, on)
+    grouped = any(tree.args.get(k) for k in ("group", "distinct"))
+    if inside.is_simple(aggregates=True) and not grouped:
+        node = _aggregated(select, node, inside, lateral, names)
+        if on is None or on == exp.true():
+            return node
+        if left:
+            raise _not_yet("LEFT JOIN LATERAL of an aggregate on a condition", on)
+        return Filter(node, select.expression(on))
+    return _keyed(select, node, tree, lateral, names, left, on)
+
+
+def _simple(
+    select: SelectBinder,
+    node: Node,
+    inside: Inside,
+    lateral: exp.Lateral,
+    names: list[str],
+    left: bool,
+    on: exp.Expr | None,
+) -> Node:
+    """FROM and WHERE: a join on the correlated conditions."""
+    inner, rows, correlated = inside.from_and_where()
+    values = [inner.expression(s.unalias()) for s in inside.tree.selects]
+    own = set(rows.schema)
+    if any(c.relation == HOLE for v in values for c in columns_of(v)):
+        raise _not_yet("A subquery in the SELECT list of a LATERAL subquery", lateral)
+    mixed = [v for v in values if not columns_of(v) <= own]
+    if mixed and left:
+        raise _not_yet("LEFT JOIN LATERAL with columns of the relations before it", lateral)
+    used = {c for e in (*correlated, *mixed) for c in columns_of(e) if c in own}
+    flat = flat_names([c for c in rows.schema if c in used], taken=names)
+    relation = select.binder.name(lateral.alias or "derived")
+    items = [Named(n, v) for n, v in zip(names, values, strict=True) if v not in mixed]
+    items += [Named(name, c.expression()) for c, name in flat.items()]
+    items = items or [Named("one", exp.Literal.number(1))]
+    inward: dict[ColumnRef, exp.Expr] = {
+        c: ColumnRef(relation, name).expression() for c, name in flat.items()
+    }
+    columns = [
+        substitute(v, inward) if v in mixed else ColumnRef(relation, n).expression()
+        for n, v in zip(names, values, strict=True)
+    ]
+    conditions = tuple(substitute(c, inward) for c in correlated)
+    other = Project(rows, relation, tuple(items))
+    return _joined(select, node, other, conditions, lateral, names, columns, left, on)
+
+
+def _aggregated(
+    select: SelectBinder, node: Node, inside: Inside, lateral: exp.Lateral, names: list[str]
+) -> Node:
+    """Aggregates without GROUP BY: always one row, which groups by the keys are joined to."""
+    inner, rows, correlated = inside.from_and_where()
+    keys, outer = inside.equalities(rows, correlated)
+    grouping = AfterGrouping(select.binder.name(f"{lateral.alias or 'derived'}_groups"), list(keys))
+    columns = [
+        of_no_rows(grouping.apply(inner.expression(s.unalias())), grouping)
+        for s in inside.tree.selects
+    ]
+    if any(c.relation == HOLE for v in columns for c in columns_of(v)):
+        raise _not_yet("A subquery in the SELECT list of a LATERAL subquery", lateral)
+    other = Aggregate(rows, grouping.relation, keys, tuple(grouping.measures))
+    conditions = tuple(
+        exp.EQ(this=o, expression=ColumnRef(grouping.relation, k.name).expression())
+        for o, k in zip(outer, keys, strict=True)
+    )
+    return _joined(select, node, other, conditions, lateral, names, columns, True, None)
+
+
+def _keyed(
+    select: SelectBinder,
+    node: Node,
+    tree: exp.Query,
+    lateral: exp.Lateral,
+    names: list[str],
+    left: bool,
+    on: exp.Expr | None,
+) -> Node:
+    """GROUP BY, DISTINCT or LIMIT: done for each value of the keys, and joined by them."""
+    group = tree.args.get("group")
+    plain = group is None or (group.expressions and len([a for a in group.args.values() if a]) == 1)
+    aggregated = group is None and any(has_aggregate(s) for s in tree.selects)
+    if not isinstance(tree, exp.Select) or not plain or aggregated or tree.args.get("offset"):
+        raise _not_yet("A LATERAL subquery of this shape", lateral)
+    local = tree.copy()
+    where = local.args.get("where")
+    terms = conjuncts(where.this) if where is not None else []
+    correlated = [t for t in terms if _outer_columns(t, within=tree)]
+    rest = [t.copy() for t in terms if not _outer_columns(t, within=tree)]
+    sides = [_sides(term, tree) for term in correlated]
+    local.set("where", exp.Where(this=exp.and_(*rest)) if rest else None)
+    keys = [f"{_KEY}{n}" for n in range(1, len(sides) + 1)]
+    inner = [i for i, _ in sides]
+    for key, side in zip(keys, inner, strict=True):
+        local.select(exp.alias_(side.copy(), key), copy=False)
+        if group is not None:
+            local.args["group"].append("expressions", side.copy())
+    _limit_by_rank(local, inner, lateral)
+    other = select.binder.query(local, lateral.alias or "derived", select.ctes)
+    columns: list[exp.Expr] = [c.expression() for c in other.schema]
+    conditions = tuple(
+        exp.EQ(this=select.expression(outer), expression=column)
+        for (_, outer), column in zip(sides, columns[len(names) :], strict=True)
+    )
+    return _joined(select, node, other, conditions, lateral, names, columns[: len(names)], left, on)
+
+
+def _limit_by_rank(local: exp.Select, keys: list[exp.Expr], lateral: exp.Lateral) -> None:
+    """LIMIT of a correlated subquery: the first rows of each key."""
+    order, limit = local.args.get("order"), local.args.get("limit")
+    local.set("order", None)
+    if limit is None:
+        return
+    taken = ("group", "distinct", "having", "qualify")
+    if order is None or local.find(exp.Window) or any(local.args.get(k) for k in taken):
+        raise _not_yet("A LATERAL subquery with LIMIT of this shape", lateral)
+    outputs = {s.alias: s.unalias() for s in local.selects if s.alias}
+    by = order.copy()
+    for column in list(by.find_all(exp.Column)):
+        if not column.table and column.name in outputs:
+            column.replace(outputs[column.name].copy())
+    rank = exp.Window(this=exp.RowNumber(), partition_by=[k.copy() for k in keys], order=by)
+    local.set("limit", None)
+    local.set("qualify", exp.Qualify(this=exp.LTE(this=rank, expression=limit.expression.copy())))
+
+
+def _sides(term: exp.Expr, tree: exp.Query) -> tuple[exp.Expr, exp.Expr]:
+    """The inner and the outer side of a correlated equality."""
+    if isinstance(term, exp.EQ):
+        for inner, outer in ((term.left, term.right), (term.right, term.left)):
+            every = list(outer.find_all(exp.Column))
+            if not _outer_columns(inner, within=tree) and len(every) == len(
+                _outer_columns(outer, within=tree)
+            ):
+                return inner, outer
+    raise _not_yet("A LATERAL subquery correlated by more than equalities", term)
+
+
+def _joined(
+    select: SelectBinder,
+    node: Node,
+    other: Node,
+    conditions: tuple[exp.Expr, ...],
+    lateral: exp.Lateral,
+    names: list[str],
+    columns: list[exp.Expr],
+    left: bool,
+    on: exp.Expr | None,
+) -> Node:
+    for name, column in zip(names, columns, strict=True):
+        select.columns[ColumnRef(lateral.alias, name)] = column
+    if on is not None and on != exp.true():
+        conditions = (*conditions, *conjuncts(select.expression(on)))
+    if left:
+        label = select.binder.name(f"{lateral.alias or 'derived'}_match")
+        return select.closed_under(LeftJoin(node, other, conditions, label))
+    return select.closed_under(Join((node, other), conditions))
+
+
+def _outer_columns(node: exp.Expr, within: exp.Expr | None = None) -> list[exp.Column]:
+    """The columns in an expression that belong to a query around a tree."""
+    own = {
+        source.alias_or_name
+        for source in (within or node).find_all(exp.Table, exp.Subquery, exp.Lateral, exp.Values)
+    }
+    return [c for c in node.find_all(exp.Column) if c.table and c.table not in own]
+
+
+def _not_yet(what: str, node: exp.Expr) -> NotYetImplemented:
+    return NotYetImplemented(what, operator="LATERAL", **position(node))

@@ -1,0 +1,79 @@
+"""What can be told of a query's relations before its names are resolved: columns and types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.optimizer.annotate_types import annotate_types
+from sqlglot.optimizer.qualify import qualify
+from sqlglot.schema import MappingSchema
+
+from python_ivm.errors import InvalidModel
+from python_ivm.sql.parse import DIALECT
+
+UNKNOWN = exp.DataType.build("unknown")
+
+
+@dataclass(frozen=True)
+class Relations:
+    """Answers from the schemas of the tables.
+
+    Attributes:
+        tables: For each table its columns' types, all names in lower case.
+    """
+
+    tables: Mapping[str, Mapping[str, str]]
+
+    @cached_property
+    def schema(self) -> MappingSchema:
+        """The tables as they are: parsing every name again to fold its case takes long."""
+        return MappingSchema(dict(self.tables), dialect=DIALECT, normalize=False)
+
+    def columns(self, around: exp.Select) -> list[str]:
+        """The names of all columns that a SELECT's FROM shows, in lower case.
+
+        Raises:
+            InvalidModel: If a name in it cannot be resolved.
+        """
+        try:
+            return list(self._qualified(around, exp.Star()).named_selects)
+        except SqlglotError as error:
+            raise InvalidModel(str(error).split(" Line:")[0]) from error
+
+    def type_of(self, around: exp.Select, expression: exp.Expr) -> exp.DataType:
+        """The type of an expression over a SELECT's FROM; unknown where sqlglot cannot tell."""
+        try:
+            qualified = self._qualified(around, exp.alias_(expression.copy(), "asked"))
+            typed = annotate_types(qualified, schema=self.schema, dialect=DIALECT)
+        except SqlglotError:
+            return UNKNOWN
+        found = typed.selects[0].type
+        return found if isinstance(found, exp.DataType) else UNKNOWN
+
+    def _qualified(self, around: exp.Select, shown: exp.Expr) -> exp.Select:
+        probe = exp.Select().select(shown)
+        for clause in ("from_", "joins", "laterals"):
+            value = around.args.get(clause)
+            if value is not None:
+                copied = [v.copy() for v in value] if isinstance(value, list) else value.copy()
+                probe.set(clause, copied)
+        for name, cte in _visible_ctes(around).items():
+            probe.with_(exp.to_identifier(name), as_=cte.copy(), copy=False)
+        return qualify(probe, schema=self.schema, dialect=DIALECT)
+
+
+def _visible_ctes(node: exp.Expr) -> dict[str, exp.Expr]:
+    """The CTEs that a query can see, in their order."""
+    found: dict[str, exp.Expr] = {}
+    around: exp.Expr | None = node
+    while around is not None:
+        with_ = around.args.get("with_")
+        if with_ is not None:
+            own = {c.alias: c.this for c in with_.expressions}
+            found = own | {k: v for k, v in found.items() if k not in own}
+        around = around.parent
+    return found

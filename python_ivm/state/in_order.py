@@ -1,0 +1,191 @@
+"""Floating-point sums below another operator, added up in one order.
+
+Spark adds the rows of a group in whatever order they come, so that the last digits of a sum differ
+from one computation to the next, and an old value could not be found again. A window function takes
+the rows of a partition one after the other: ordered by the values that are added, it gives the same
+sum whenever it is computed (docs/decisions/0015).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from sqlglot import exp
+
+from python_ivm.algebra.nodes import (
+    Aggregate,
+    ColumnRef,
+    Named,
+    Node,
+    Window,
+    columns_of,
+    flat_names,
+    substitute,
+)
+from python_ivm.errors import NotYetImplemented
+from python_ivm.sql.aggregates import (
+    APPROXIMATE,
+    ROUNDING,
+    SUMS,
+    arguments,
+    core,
+    function_name,
+    is_aggregate_call,
+    is_distinct,
+)
+from python_ivm.sql.parse import DIALECT
+from python_ivm.sql.windows import (
+    RANGE,
+    WHOLE,
+    everything,
+    frame,
+    rows_so_far,
+    totally_ordered,
+)
+from python_ivm.state.counters import Kind
+from python_ivm.state.measures import SqlType
+
+Types = Mapping[str, Mapping[str, str]]
+
+
+def in_order(plan: Node, types: Types) -> Node:
+    """The plan with each aggregate and window function giving one value whenever it is computed.
+
+    Args:
+        plan: What stands below the operator that is stored.
+        types: The types of summed arguments, by relation and measure.
+
+    Raises:
+        NotYetImplemented: For functions that cannot be computed in one order.
+    """
+    plan = plan.with_inputs(tuple(in_order(child, types) for child in plan.inputs))
+    if isinstance(plan, Aggregate):
+        return _aggregate(plan, types.get(plan.relation, {}))
+    if isinstance(plan, Window):
+        return _window(plan, types.get(plan.relation, {}))
+    return plan
+
+
+def _rounds(call: exp.Expr, kind: str) -> bool:
+    """Whether the last digits of a call depend on the order of rows."""
+    function = core(call)
+    name = function_name(function)
+    if name in APPROXIMATE and is_aggregate_call(call):
+        raise _refused(call, "below another operator")
+    # Spark sums text as doubles, too.
+    inexact = SqlType.of(kind).kind in (Kind.FLOATING, Kind.OTHER)
+    return name in ROUNDING or (name in SUMS and inexact)
+
+
+def _aggregate(node: Aggregate, types: Mapping[str, str]) -> Node:
+    rounding = [m for m in node.measures if _rounds(m.expression, types.get(m.name, ""))]
+    if not rounding:
+        return node
+    values: list[exp.Expr] = []
+    for measure in rounding:
+        if is_distinct(core(measure.expression)):
+            raise _refused(measure.expression, "adds distinct floating numbers below an operator")
+        values += [a for a in arguments(core(measure.expression)) if a not in values]
+    relation = f"{node.relation}_sums"
+    others = [m for m in node.measures if m not in rounding]
+    named = [item.expression for item in (*node.keys, *others)]
+    names = flat_names(sorted({c for e in named for c in columns_of(e)}, key=str))
+    columns: dict[ColumnRef, exp.Expr] = {
+        c: ColumnRef(relation, name).expression() for c, name in names.items()
+    }
+    partition = tuple(key.expression for key in node.keys)
+    functions = []
+    sums: dict[str, exp.Expr] = {}
+    for number, measure in enumerate(rounding, 1):
+        name = f"{relation}_{number}"
+        functions.append(Named(name, _over(measure.expression, partition, values)))
+        sums[measure.name] = exp.Max(this=ColumnRef(relation, name).expression())
+    items = tuple(Named(name, c.expression()) for c, name in names.items())
+    return Aggregate(
+        Window(node.input, relation, items, partition, tuple(functions), for_groups=True),
+        node.relation,
+        tuple(Named(k.name, substitute(k.expression, columns)) for k in node.keys),
+        tuple(
+            Named(m.name, sums.get(m.name) or substitute(m.expression, columns))
+            for m in node.measures
+        ),
+    )
+
+
+def _over(call: exp.Expr, partition: tuple[exp.Expr, ...], values: list[exp.Expr]) -> exp.Window:
+    order = exp.Order(expressions=[exp.Ordered(this=v.copy(), nulls_first=True) for v in values])
+    return exp.Window(
+        this=call.copy(), partition_by=[p.copy() for p in partition], order=order,
+        spec=everything(), over="OVER",
+    )  # fmt: skip
+
+
+def _window(node: Window, types: Mapping[str, str]) -> Window:
+    """Frames of whole partitions and of rows in one order; running sums by way of such a frame."""
+    functions, running = [], []
+    for named in node.functions:
+        window = named.expression
+        if isinstance(window, exp.Window) and _rounds(window.this, types.get(named.name, "")):
+            if frame(window) == WHOLE:
+                window = totally_ordered(window, arguments(core(window.this)))
+            elif frame(window) == RANGE:
+                running.append(named)
+        functions.append(Named(named.name, window))
+    node = replace(node, functions=tuple(functions))
+    return _running(node, running) if running else node
+
+
+def _running(node: Window, running: list[Named]) -> Window:
+    """Each row's sum up to it, one row after the other; then that of the last of its peers."""
+    relation = f"{node.relation}_rows_before"
+    names = flat_names(sorted({c for e in node.expressions for c in columns_of(e)}, key=str))
+    ties = [c.expression() for c in names]
+    columns: dict[ColumnRef, exp.Expr] = {
+        c: ColumnRef(relation, name).expression() for c, name in names.items()
+    }
+    inner: list[Named] = []
+    outer: dict[str, exp.Expr] = {}
+    for named in running:
+        window = named.expression.copy()
+        if not _runs(window):
+            raise _refused(window, "adds floating numbers over a RANGE")
+        number = totally_ordered(window, ties)
+        number.set("spec", None)
+        so_far = number.copy()
+        so_far.set("spec", rows_so_far())
+        number.set("this", exp.RowNumber())
+        value, last = (f"{relation}_{len(inner) + n}" for n in (1, 2))
+        inner += [Named(value, so_far), Named(last, number)]
+        picked = (ColumnRef(relation, name).expression() for name in (value, last))
+        window.set("this", exp.Anonymous(this="max_by", expressions=list(picked)))
+        outer[named.name] = substitute(window, columns)
+    items = tuple(Named(name, c.expression()) for c, name in names.items())
+    return Window(
+        Window(node.input, relation, items, node.partition, tuple(inner)),
+        node.relation,
+        tuple(Named(i.name, substitute(i.expression, columns)) for i in node.items),
+        tuple(substitute(p, columns) for p in node.partition),
+        tuple(
+            Named(f.name, outer.get(f.name) or substitute(f.expression, columns))
+            for f in node.functions
+        ),
+    )
+
+
+def _runs(window: exp.Expr) -> bool:
+    """Whether a frame is all rows up to the current one and its peers."""
+    spec = window.args.get("spec")
+    if spec is None:
+        return True
+    bounds = [str(spec.args.get(k) or "").upper() for k in ("start", "start_side", "end")]
+    return bounds in (["UNBOUNDED", "PRECEDING", "CURRENT ROW"], ["UNBOUNDED", "PRECEDING", ""])
+
+
+def _refused(call: exp.Expr, why: str) -> NotYetImplemented:
+    text = call.sql(dialect=DIALECT).lower()
+    return NotYetImplemented(
+        f"{text} {why}",
+        operator=text.split("(")[0],
+        hint="Cast the argument to a decimal to have it maintained.",
+    )

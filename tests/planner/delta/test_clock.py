@@ -1,0 +1,206 @@
+"""Conditions that ask the clock: the rows that it moves in or out, and only they."""
+
+from __future__ import annotations
+
+import random
+from datetime import date, datetime, timedelta
+
+import pytest
+
+from python_ivm.errors import Unsupported
+from python_ivm.refresh.consistency import consistency_query
+from python_ivm.refresh.explain import explain
+from python_ivm.refresh.statements import Kind, Strategy
+from tests.planner.lake import Lake, instant
+from tests.planner.stories import View
+
+START = date(2024, 5, 1)
+
+
+@pytest.fixture
+def days(lake: Lake) -> Lake:
+    """Days around the first of May, some twice, and one unknown."""
+    around = [START + timedelta(n) for n in range(-6, 7)]
+    rows = [(n, day, datetime(day.year, day.month, day.day, 12)) for n, day in enumerate(around)]
+    rows += [rows[3], rows[7], (None, None, None), (5, around[0], None)]
+    lake.create("x", {"k": "int", "day": "date", "at": "timestamp"}, rows)
+    lake.create("y", {"k": "int", "day": "date"}, [(n, START) for n in range(0, 13, 2)])
+    return lake
+
+
+def on(lake: Lake, day: date, time: str = "12:00:00") -> None:
+    lake.now = instant(f"{day.isoformat()} {time}")
+
+
+QUERIES = {
+    "window": "select k, day from s.x where day >= current_date() - interval 2 days",
+    "past": "select k from s.x where day < current_date",
+    "future": "select day from s.x where current_date() < day",
+    "until": "select day from s.x where day <= curdate()",
+    "this_day": "select k, day from s.x where day = current_date()",
+    "between": "select k, day from s.x where day between current_date() - interval 3 days "
+    "and current_date()",
+    "two": "select k, day from s.x where day > current_date() - interval 3 days "
+    "and day <= current_date() + interval 1 day and k > 3",
+    "not_this_day": "select k from s.x where day <> current_date()",
+    "either": "select k from s.x where day = current_date() or k = 4",
+    "case": "select k from s.x where case when day > current_date() then k > 5 else k < 3 end",
+    "by_expression": "select k from s.x where day + interval 1 day >= current_date()",
+    "no_column": "select k from s.x where current_date() > date '2024-05-03'",
+    "with_nulls": "select k from s.x where day > nullif(current_date(), date '2024-05-02')",
+    "timestamp": "select k, at from s.x where at >= now() - interval 36 hours",
+    "both": "select k from s.x where at < current_timestamp() and day >= current_date()",
+    "grouped": "select k % 3 as r, count(*) as n, sum(k) as t, max(day) as hi from s.x "
+    "where day >= current_date() group by k % 3",
+    "distinct": "select distinct day from s.x where day <= current_date()",
+    "having": "select k % 4 as r, count(*) as n from s.x group by k % 4 "
+    "having max(day) > current_date() and count(*) > 1",
+    "join": "select x.k, y.day from s.x join s.y on x.k = y.k and x.day >= current_date()",
+    "join_where": "select x.k, y.k as yk from s.x, s.y where x.k = y.k and "
+    "x.day >= current_date() and y.day < current_date()",
+    "left_on": "select y.k, x.day from s.y left join s.x on x.k = y.k and x.day >= current_date()",
+    "right_on": "select y.k, x.day from s.x right join s.y on x.k = y.k and x.day > current_date()",
+    "left_where": "select y.k, x.day from s.y left join s.x on x.k = y.k "
+    "where x.day is null or x.day < current_date()",
+    "exists": "select k from s.y where exists (select 1 from s.x where x.k = y.k "
+    "and x.day >= current_date())",
+    "not_in": "select k from s.y where k not in (select x.k from s.x where x.k is not null "
+    "and x.day >= current_date())",
+    "scalar": "select y.k, (select count(*) from s.x where x.k = y.k and x.day >= current_date()) "
+    "as n from s.y",
+    "derived": "select r, count(*) as n from (select k % 3 as r from s.x "
+    "where day >= current_date()) t where r > 0 group by r",
+    "union": "select k from s.x where day > current_date() union all select k from s.y "
+    "where day <= current_date()",
+    "qualify": "select k, day from s.x qualify row_number() over (order by day, k) < 4 "
+    "and day > current_date() - interval 9 days",
+    "cte": "with recent as (select * from s.x where day >= current_date()) "
+    "select a.k, b.day from recent a join recent b on a.k = b.k",
+}
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_the_view_follows_the_clock_and_its_sources(days: Lake, name: str) -> None:
+    view = View(days, QUERIES[name])
+    rng = random.Random(name)
+    here = START
+    for step in (1, 0, 3, -2, 9):
+        here += timedelta(step)
+        on(days, here, rng.choice(["12:00:00", "00:00:00", "23:59:59.999999"]))
+        if rng.random() < 0.5:
+            present = days.rows["x"][-1]
+            gone = rng.sample(present, min(2, len(present)))
+            k = rng.randrange(13)
+            days.change("x", delete=gone, insert=[(k, here, datetime(2024, 5, 1, 13)), gone[0]])
+        view.keep_up()
+
+
+def test_nothing_happens_while_the_date_stays_the_same(days: Lake) -> None:
+    view = View(days, QUERIES["window"])
+    on(days, START, "23:59:59")
+    assert view.refresh(Strategy.NOOP).reason == "UNCHANGED"
+    on(days, START + timedelta(1))
+    refresh = view.refresh()
+    assert refresh.ranges == ("clock@2024-05-01→2024-05-02",)
+    assert refresh.explanation == "the clock moved"
+    view.refresh(Strategy.NOOP)
+
+
+def test_only_rows_that_flip_are_touched_and_found_by_a_range(days: Lake) -> None:
+    view = View(days, QUERIES["window"])
+    on(days, START + timedelta(1))
+    assert [row[:2] for row in view.touched()] == [(4, date(2024, 4, 29))]
+    sql = " ".join(view.planned().sql.split())
+    assert "x.day >= LEAST(" in sql and "x.day < GREATEST(" in sql
+    view.refresh()
+
+
+def test_a_change_and_the_clock_in_one_refresh(days: Lake) -> None:
+    view = View(days, QUERIES["this_day"])
+    on(days, START + timedelta(1))
+    gone = next(row for row in days.rows["x"][-1] if row[1] == START + timedelta(1))
+    days.change("x", delete=[gone], insert=[(70, START, None), (71, START + timedelta(1), None)])
+    view.refresh()
+    view.shows((71, START + timedelta(1)), (7, START + timedelta(1)))
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select k, current_date() as d from s.x",
+        "select datediff(current_date(), day) as age, count(*) as n from s.x group by 1",
+        "select sum(case when day < current_date() then 1 end) as n from s.x",
+        "select y.k, x.k as xk from s.y left join s.x on x.k = y.k and y.day < current_date()",
+        "select y.k, x.k as xk from s.y full join s.x on x.k = y.k and x.day < current_date()",
+        "select k from s.x order by day = current_date(), k limit 2",
+    ],
+)
+def test_elsewhere_the_view_is_rebuilt_when_the_date_changed(days: Lake, sql: str) -> None:
+    sql = sql.replace("datediff(current_date(), day)", "date_diff(day, day, current_date())") \
+        if "datediff" in sql else sql  # fmt: skip
+    first = days.run("m", sql)
+    assert first.strategy is Strategy.FULL
+    assert "The clock" in first.explanation, first.explanation
+    days.check("m")
+    assert days.run("m", sql).strategy is Strategy.NOOP
+    on(days, START + timedelta(2))
+    again = days.run("m", sql)
+    assert (again.strategy, again.reason) == (Strategy.FULL, "NOT_YET_IMPLEMENTED")
+    days.check("m")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select k from s.x where at > current_time()",
+        "select k from s.x where day > date 'today'",
+        "select k from s.x where at > cast(' Now ' as timestamp)",
+        "select k from s.x where at > to_timestamp('yesterday')",
+        "select k from s.x where unix_timestamp() > 5",
+        "select k from s.x where at > localtimestamp",
+        "select k, day current_date from s.x where day > current_date",
+    ],
+)
+def test_a_clock_that_could_be_missed_is_refused(days: Lake, sql: str) -> None:
+    with pytest.raises(Unsupported, match=r"clock|without any change"):
+        days.run("m", sql)
+
+
+def test_a_view_that_asks_the_clock_is_maintained(days: Lake) -> None:
+    days.db.execute("set schema = 's'")
+    days.views["recent"] = None  # type: ignore[assignment]
+    days.define("recent", "select k, day from x where day >= date '2024-05-01'")
+    text = "select k, day from x where day >= current_date()"
+    days.define("recent", text)
+    done = days.run("m", "select day, count(*) as n from recent group by day")
+    assert done.reason == "FIRST_BUILD"
+    days.models["m"] = f"select day, count(*) as n from ({text}) r group by day"
+    days.check("m")
+    on(days, START + timedelta(3))
+    done = days.run("m", "select day, count(*) as n from recent group by day")
+    assert done.strategy is Strategy.INCREMENTAL
+    days.models["m"] = f"select day, count(*) as n from ({text}) r group by day"
+    days.check("m")
+
+
+def test_the_consistency_query_runs_by_the_clock_of_the_bookmark(days: Lake) -> None:
+    sql = QUERIES["between"]
+    view = View(days, sql)
+    build = next(s for s in days.executed if s.kind is Kind.BUILD)
+    value = build.sql.split("'ivm.query' = '", 1)[1].split("')\nAS\n", 1)[0]
+    kept = {"ivm.query": value.replace("\\\\", "\\")}
+    days.properties = lambda parts: kept  # type: ignore[method-assign]
+    for step in (0, 1, 4):
+        on(days, START + timedelta(step))
+        query = consistency_query(("s", "m"), days)
+        assert "current_date" not in query
+        assert days.db.execute(days.duck(query)).fetchall() == []
+        days.properties = lambda parts: {"delta.enableChangeDataFeed": "true", **kept}  # type: ignore[method-assign]
+        view.keep_up()
+
+
+def test_explain_shows_what_the_clock_does(days: Lake) -> None:
+    view = View(days, QUERIES["window"])
+    text = explain(days.request("m", view.sql), days)
+    assert "Filter x.day >= :today - INTERVAL '2' DAYS" in text
+    assert "When the clock moves" in text and "rows that the clock moved in or out" in text

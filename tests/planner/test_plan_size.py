@@ -1,0 +1,43 @@
+"""The emitted SQL, and what Spark makes of it, grow at worst with the square of the depth."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from docs.examples import chain, nested_aggregates, plan_size
+
+
+@pytest.mark.parametrize("changed", ["first", "last", "all"])
+@pytest.mark.parametrize("kind", ["inner", "left", "full"])
+def test_chains_of_joins_grow_at_worst_quadratically(kind: str, changed: str) -> None:
+    sizes = []
+    for number in (4, 8, 16):
+        query, tables = chain(kind, number)
+        chosen = {"first": tables[:1], "last": tables[-1:], "all": tables}[changed]
+        sizes.append(plan_size(query, chosen))
+    for smaller, larger in pairwise(sizes):
+        assert larger[0] < 4.2 * smaller[0], sizes
+        assert larger[1] < 4.2 * smaller[1], sizes
+
+
+def test_nested_aggregates_grow_at_worst_quadratically() -> None:
+    small, large = (plan_size(nested_aggregates(depth), ["orders"]) for depth in (4, 8))
+    assert large[0] < 4.2 * small[0]
+    assert large[1] < 4.2 * small[1]
+
+
+def test_a_chain_of_ctes_that_are_each_named_twice_is_written_once() -> None:
+    ctes = ["c0 as (select customer_id as k, count(*) as n from shop.orders group by customer_id)"]
+    for n in range(1, 9):
+        former = f"c{n - 1}"
+        ctes.append(
+            f"c{n} as (select a.k, count(*) as n from {former} a join {former} b on a.k = b.n "
+            "group by a.k)"
+        )
+    lengths = [
+        plan_size(f"with {', '.join(ctes[: depth + 1])} select k, n from c{depth}", ["orders"])[0]
+        for depth in (2, 4, 8)
+    ]
+    assert lengths[2] < 4.2 * lengths[1] < 4.2 * 4.2 * lengths[0], lengths

@@ -1,0 +1,31 @@
+"""Queries without rules: each change rebuilds their view, and the reason names the construct."""
+
+from __future__ import annotations
+
+import pytest
+
+from python_ivm.refresh.explain import explain
+from tests.planner.lake import Lake
+from tests.planner.test_operators import TABLES
+
+REBUILT = {
+    "recursive_cte": "with recursive n(i) as (select 1 union all select i + 1 from n where i < 3) "
+    "select a.v from s.a join n on n.i = a.k",
+    "union_by_name": "select k, v from s.a union all by name select 1 as v, k from s.b",
+    "asof_join": "select a.v, b.w from s.a asof join s.b on a.k >= b.k",
+}
+
+NAMED = {
+    "recursive_cte": "recursive CTE",
+    "union_by_name": "BY NAME",
+    "asof_join": "ASOF",
+}
+"""What the reason names."""
+
+
+@pytest.mark.parametrize("name", REBUILT)
+def test_the_view_is_rebuilt_and_the_reason_names_the_construct(name: str) -> None:
+    lake = Lake()
+    for table, columns in TABLES.items():
+        lake.create(table, dict.fromkeys(columns, "int"), [(1, 1), (2, 3)])
+    assert NAMED[name] in explain(lake.request("m", REBUILT[name]), lake)
