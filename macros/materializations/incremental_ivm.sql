@@ -23,9 +23,18 @@
   {%- endfor -%}
   {%- do store_result('main', response=outcome.response) -%}
 
-  {%- if outcome.refresh.strategy.value == 'full' -%}
-    {%- set should_revoke = should_revoke(existing_relation, full_refresh_mode=True) -%}
-    {%- do apply_grants(target_relation, config.get('grants'), should_revoke) -%}
+  {%- set rebuilt = outcome.refresh.strategy.value == 'full' -%}
+  {%- do apply_grants(
+      target_relation, config.get('grants'),
+      should_revoke(existing_relation, full_refresh_mode=rebuilt)
+  ) -%}
+
+  {%- if config.persist_relation_docs() or config.persist_column_docs() -%}
+    {%- do adapter.ivm_persist_docs(
+        target_relation,
+        model.description if config.persist_relation_docs() else '',
+        model.columns if config.persist_column_docs() else {}
+    ) -%}
   {%- endif -%}
 
   {{ run_hooks(post_hooks) }}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
@@ -13,7 +14,16 @@ _STACK_LINE = re.compile(r"^\s*(at \S+\(.*\)|\.\.\. \d+ more|(Driver|JVM) stackt
 # "...; line 1 pos 7;" is followed by the logical plan, of any length.
 _PLAN = re.compile(r"(; line \d+ pos \d+)?;\n(?=['+!:A-Z]).*", re.DOTALL)
 _TASK_FAILED = re.compile(r"^Job aborted due to stage failure: .*?\): ", re.DOTALL)
-_CLASS_NAME = re.compile(r"^(?:[a-z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error): (?=\S)")
+# "a.b.SomeException: ..." of this process's Spark, "(a.b.SomeException) ..." of Spark Connect.
+_CLASS_NAME = re.compile(r"^(\()?(?:[a-z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error)(?(1)\)|:) (?=\S)")
+
+
+def silence_pyspark() -> None:
+    """Keep PySpark from printing each error as JSON with Java's trace: dbt shows it already."""
+    from pyspark.logger import PySparkLogger  # not needed by those who only render messages
+
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
 def as_dbt_error(error: Exception) -> DbtRuntimeError:
@@ -36,6 +46,9 @@ def message_of(error: Exception) -> str:
     desc = getattr(error, "_desc", None)
     if desc:
         return str(desc)
+    if hasattr(error, "getGrpcStatusCode"):
+        # From Spark Connect: the `str` can end in the server's trace.
+        return str(getattr(error, "_message", None) or type(error).__name__)
     java_exception = getattr(error, "java_exception", None)
     if java_exception is not None:
         return str(java_exception.toString())
@@ -44,7 +57,7 @@ def message_of(error: Exception) -> str:
 
 def trace_of(error: Exception) -> str:
     """Java's stack trace, for the log; empty where there is none."""
-    trace = getattr(error, "_stackTrace", None)
+    trace = getattr(error, "_stackTrace", None) or getattr(error, "_stacktrace", None)
     return str(trace) if trace else str(error) if hasattr(error, "java_exception") else ""
 
 

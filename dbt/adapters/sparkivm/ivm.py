@@ -12,6 +12,7 @@ from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
+from dbt.adapters.sparkivm.documentation import persist
 from dbt.adapters.sparkivm.refresher import Outcome, Refresher
 from dbt.adapters.sparkivm.warehouse import Row, SparkWarehouse
 from python_ivm.errors import InvalidModel, IvmError
@@ -90,6 +91,20 @@ class IvmMixin(metaclass=AdapterMeta):
         if outcome.refresh.warning:
             logger.warning(outcome.refresh.warning)
         return outcome
+
+    @available.parse(lambda *a, **k: None)
+    def ivm_persist_docs(
+        self, view: BaseRelation, description: str, columns: Mapping[str, Mapping[str, Any]]
+    ) -> None:
+        """Write a model's descriptions to its public view.
+
+        Args:
+            view: The public view.
+            description: The model's, or nothing.
+            columns: The model's columns, as dbt gives them to Jinja, or none.
+        """
+        comments = {name: str(column.get("description") or "") for name, column in columns.items()}
+        persist(self._ivm_query, (view.schema, view.identifier), description, comments)
 
     @available.parse(lambda *a, **k: "")
     def ivm_explain(self, request: Request) -> str:

@@ -16,6 +16,7 @@ from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import Request
 from python_ivm.refresh.statements import Kind, Refresh, Statement, Strategy
 from python_ivm.refresh.strategy import plan_refresh
+from python_ivm.state.counters import OVERFLOW
 
 logger = AdapterLogger("SparkIvm")
 
@@ -44,6 +45,7 @@ _FEED_GAP = (
     "PARQUET_COLUMN_DATA_TYPE_MISMATCH",
 )
 _DRIFT = "CHECK constraint ivm_count"
+_TOO_LARGE = (OVERFLOW, "ARITHMETIC_OVERFLOW", "NUMERIC_VALUE_OUT_OF_RANGE")
 
 
 @dataclass(frozen=True)
@@ -181,6 +183,8 @@ def _fallback(message: str) -> Reason | None:
     first = message.strip().splitlines()[0] if message.strip() else message
     if any(sign in message for sign in _FEED_GAP):
         return Reason("CHANGE_FEED_GAP", f"the sources' changes cannot be read: {first}")
+    if any(sign in message for sign in _TOO_LARGE):
+        return Reason("SUM_OVERFLOW", f"a number grew too large on the way: {first}")
     if _DRIFT in message:
         return Reason("STATE_DRIFTED", "the stored state does not fit its sources")
     return None

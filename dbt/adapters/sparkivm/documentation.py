@@ -1,0 +1,44 @@
+"""dbt's `persist_docs` for maintained models: descriptions as comments of the public view."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dbt.adapters.sparkivm.warehouse import Query
+from python_ivm.refresh.emit import string
+from python_ivm.sql.parse import quoted_name
+
+_TEXT = "View Text"
+_COMMENT = "Comment"
+
+
+def persist(
+    query: Query, view: tuple[str, ...], description: str, columns: Mapping[str, str]
+) -> None:
+    """Give a view its comments, where it has others.
+
+    Spark has no statement that alters a view's comments, so that the view is defined anew by its
+    own text, in one step of the catalog.
+
+    Args:
+        query: Runs a statement and gives its rows.
+        view: The view's name.
+        description: The view's comment; an empty one leaves it as it is.
+        columns: The comments of columns by their name, in any case. Names that the view does not
+            have are left out, as dbt does; columns without a comment keep what they have.
+    """
+    rows = query(f"DESCRIBE TABLE EXTENDED {quoted_name(view)}")
+    end = next((n for n, row in enumerate(rows) if not row["col_name"]), len(rows))
+    present = {row["col_name"]: row["comment"] or "" for row in rows[:end]}
+    details = {row["col_name"]: row["data_type"] or "" for row in rows[end:]}
+    comments = {name.lower(): text for name, text in columns.items()}
+    wanted = {name: comments.get(name.lower()) or text for name, text in present.items()}
+    told = description or details.get(_COMMENT, "")
+    if wanted == present and told == details.get(_COMMENT, ""):
+        return
+    listed = ", ".join(
+        quoted_name((name,)) + (f" COMMENT {string(text)}" if text else "")
+        for name, text in wanted.items()
+    )
+    clause = f"\nCOMMENT {string(told)}" if told else ""
+    query(f"CREATE OR REPLACE VIEW {quoted_name(view)} ({listed}){clause}\nAS {details[_TEXT]}")
