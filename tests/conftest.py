@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.spark)
 
 
+# Spark Connect's client takes a main module without a file, as the processes of pytest-xdist have,
+# for a run of its doctests, and ends the process.
+if not hasattr(sys.modules["__main__"], "__file__"):
+    sys.modules["__main__"].__file__ = __file__
+
+
 @pytest.fixture(scope="session")
 def spark_settings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """How the one Spark of this process is started.
@@ -40,6 +47,11 @@ def spark_settings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {
         "spark.master": "local[2]",
         "spark.driver.memory": "2g",
+        # The tests' statements are tiny, many, and run once: generating code, planning anew and
+        # the optimizing compiler cost more than they save.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.codegen.wholeStage": "false",
         "spark.sql.warehouse.dir": (folder / "warehouse").as_uri(),
         "spark.hadoop.javax.jdo.option.ConnectionURL": metastore,
         "spark.sql.shuffle.partitions": "2",

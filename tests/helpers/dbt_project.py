@@ -64,6 +64,7 @@ class DbtProject:
         threads: int = 1,
         settings: Mapping[str, Any] | None = None,
         config: Mapping[str, Any] | None = None,
+        target: Mapping[str, Any] | None = None,
     ) -> None:
         """Write a project without any models.
 
@@ -74,6 +75,7 @@ class DbtProject:
             threads: dbt's threads.
             settings: further `server_side_parameters` of this project's profile.
             config: further keys of `dbt_project.yml`, e.g. `{"models": {"+file_format": "delta"}}`.
+            target: further keys of the profile's target, e.g. `{"method": "connect"}`.
         """
         self.root = root
         self.schema = schema
@@ -85,6 +87,7 @@ class DbtProject:
             "schema": schema,
             "threads": threads,
             "server_side_parameters": parameters,
+            **(target or {}),
         }
         self._session: Any = None
         self._write_yaml(
@@ -150,16 +153,24 @@ class DbtProject:
     def session(self) -> Any:
         """A Spark session with the settings of this project, in its schema."""
         if self._session is None:
-            # Imported here, as it imports Spark, which tests without it need not wait for.
-            from dbt.adapters.sparkivm.spark import new_session
+            # Imported here, as they import Spark, which tests without it need not wait for.
+            if self.credentials.is_connect:
+                from dbt.adapters.sparkivm.connect import new_session
+            else:
+                from dbt.adapters.sparkivm.spark import new_session
 
-            keys = self.target.keys() - {"type", "threads"}
-            credentials = SparkIvmCredentials.from_dict({key: self.target[key] for key in keys})
-            credentials.project_root = self.root
-            self._session = new_session(credentials)
+            self._session = new_session(self.credentials)
             self._session.sql(f"create schema if not exists `{self.schema}`")
             self._session.sql(f"use `{self.schema}`")
         return self._session
+
+    @property
+    def credentials(self) -> SparkIvmCredentials:
+        """What dbt makes of the profile's target."""
+        keys = self.target.keys() - {"type", "threads"}
+        made = SparkIvmCredentials.from_dict({key: self.target[key] for key in keys})
+        made.project_root = self.root
+        return made
 
     def _paths(self) -> list[str]:
         root = str(self.root)

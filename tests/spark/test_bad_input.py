@@ -26,7 +26,7 @@ def lake(make_project: MakeProject) -> DbtProject:
 # The model's text behind the config line; where the error is; what it says; what to do.
 WRONG = {
     "parse": ("select i frm {s}.x whre", "line 2", "does not parse", "compiled SQL"),
-    "quote": ("select i, 'x from {s}.x", "", "does not parse", "unclosed quote"),
+    "quote": ("select i, 'x from {s}.x", "line 2, column 11", "never closed", "Close the quote"),
     "column": ("select i,\n  nope from {s}.x", "line 3, column 3", "Column nope does not exist",
                "Check the spelling"),
     "ambiguous": ("select i from {s}.x join {s}.y on x.i = y.i", "line 2, column 8", "ambiguous",
@@ -39,10 +39,10 @@ WRONG = {
     "state": ("select i from {s}.state__ivm_state", "line 2", "reads itself", "read those"),
     "random": ("select i, rand() as r from {s}.x", "line 2, column 11", "rand()", "source table"),
     "uuids": ("select uuid() as r from {s}.x", "line 2, column 8", "uuid()", "'table'"),
-    "clock": ("select i from {s}.x where current_timestamp() > '2024-01-01'", "line 2",
-              "current_timestamp()", "dbt's var()"),
-    "today": ("select i from {s}.x where current_date > '2024-01-01'", "line 2", "current_date()",
-              "dbt's var()"),
+    "clock": ("select i from {s}.x where current_time() > time '12:00:00'", "line 2",
+              "current_time()", "current_timestamp() in a condition"),
+    "today": ("select i from {s}.x where date 'today' > '2024-01-01'", "line 2", "today",
+              "current_date()"),
     "sample": ("select i from {s}.x tablesample (10 percent)", "line 2", "TABLESAMPLE", "a hash"),
     "statements": ("select 1 as x; select 2 as x", "", "2 statements", "exactly one SELECT"),
     "grouping": ("select i, v, count(*) as n from {s}.x group by i", "line 2, column 11",

@@ -18,8 +18,8 @@ MODELS = {
     "top": "select i, count(*) as n from {s}.x group by i order by n desc, i limit 1",
     "whole": "select sum(f) as s, count(*) as n from {s}.x",
     "only_floats": "select f from {s}.x",
-    "rebuilt": "select n, count(*) as c from (select i, sum(f) as n from {s}.x group by i) "
-    "group by n",
+    "rebuilt": "select n, count(*) as c from (select i, sum(distinct f) as n from {s}.x "
+    "group by i) group by n",
 }
 
 

@@ -54,8 +54,8 @@ MANY = {
     "top": "select v, count(*) as n from {s}.x group by v order by n desc, v limit 2",
     "one_row": "select count(*) as n, max(v) as hi, sum(v) as total from {s}.x",
     "distinct_rows": "select distinct v from {s}.x",
-    "fallback": "select n, count(*) as c from (select i, sum(v / 2D) as n from {s}.x group by i) "
-    "group by n",
+    "fallback": "select n, count(*) as c from (select i, sum(distinct v / 2D) as n from {s}.x "
+    "group by i) group by n",
 }
 
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.planner.test_operators import QUERIES
+from tests.planner.test_operators import CHOICES, NESTED, QUERIES
 from tests.spark.workbench import Bench
 
 ROUNDS = (
@@ -21,18 +21,38 @@ ROUNDS = (
         "delete from b where k = 1",
         "insert into c values (2, 2)",
     ),
-    ("update a set k = 2 where k = 3", "insert into b values (1, 2), (null, null)"),
-    ("delete from a where v = 1", "update b set w = null where w = 2", "truncate table c"),
+    (
+        "update a set k = 2 where k = 3",
+        "insert into b values (1, 2), (null, null)",
+        "update d set xs = array(2, 2, null), st = null where k = 2",
+        "insert into d values (2, array(), map(), null, array(named_struct('a', 1, 'b', 'v')))",
+    ),
+    (
+        "delete from a where v = 1",
+        "update b set w = null where w = 2",
+        "truncate table c",
+        "delete from d where k = 1",
+        "update d set p = named_struct('a', 7, 'b', 'w'), m = map('z', 3) where k is null",
+    ),
 )
 
 
 def test_views_stay_equal_to_their_queries(bench: Bench, pytestconfig: pytest.Config) -> None:
-    chosen = list(QUERIES.items())
+    chosen = [*QUERIES.items(), *CHOICES.items()]
     if not pytestconfig.getoption("ivm_all_operators", False):
         chosen = chosen[::4]
     bench.table("a", "k int, v int", "(1, 1)", "(1, 1)", "(2, 3)", "(3, 1)", "(null, 2)")
     bench.table("b", "k int, w int", "(1, 2)", "(1, 2)", "(2, 1)", "(null, 3)")
     bench.table("c", "w int, z int", "(2, 1)", "(1, null)", "(null, 3)")
+    bench.table(
+        "d",
+        ", ".join(f"{name} {kind}" for name, kind in NESTED.items()),
+        "(1, array(1, 2), map('x', 1), named_struct('a', 1, 'b', 'u'), array())",
+        "(1, array(1, 2), map('x', 1), named_struct('a', 1, 'b', 'u'), array())",
+        "(2, array(3), map('x', 1, 'y', null), named_struct('a', 2, 'b', null), "
+        "array(named_struct('a', 1, 'b', 'u'), named_struct('a', 2, 'b', null)))",
+        "(null, null, null, null, null)",
+    )
     failures: list[str] = []
     for _, sql in chosen:
         with told(failures, sql):

@@ -121,7 +121,9 @@ def test_an_empty_run_of_a_chain_of_refs(lake: DbtProject) -> None:
 
 
 def test_policies(lake: DbtProject) -> None:
-    fallback = f"select i, n from (select i, sum(v + 0.5D) as n from {lake.schema}.x group by i)"
+    fallback = (
+        f"select i, n from (select i, sum(distinct v + 0.5D) as n from {lake.schema}.x group by i)"
+    )
     fallback = f"select n, count(*) as c from ({fallback}) group by n"
     lake.models(
         strict=ivm(fallback, ivm_policy="strict"),
@@ -202,10 +204,6 @@ def test_a_model_under_other_materializations_and_back(lake: DbtProject) -> None
 def test_names_hooks_and_properties(lake: DbtProject) -> None:
     query = f"select i, v as `select`, i as `Two Words` from {lake.schema}.x"
     location = (lake.root / "elsewhere").as_uri()
-    lake.write({"models/schema.yml": json.dumps({"models": [{
-        "name": "m", "description": "a view", "columns": [{"name": "i", "description": "the i"}],
-        "config": {"persist_docs": {"relation": True, "columns": True}},
-    }]})})  # fmt: skip
     lake.sql("create table hooked (t string) using delta")
     lake.models(
         m=ivm(
@@ -231,6 +229,34 @@ def test_names_hooks_and_properties(lake: DbtProject) -> None:
     lake.sql("insert into x values (7, 7)")
     assert lake.run().response("m")["strategy"] == "incremental"
     assert len(lake.sql("select * from shown")) == 4
+
+
+def test_descriptions_are_kept_as_the_views_comments(lake: DbtProject) -> None:
+    def describe(description: str) -> None:
+        lake.write({"models/schema.yml": json.dumps({"models": [{
+            "name": "m", "description": description,
+            "columns": [{"name": "I", "description": "it's the key"}, {"name": "gone"}],
+            "config": {"persist_docs": {"relation": True, "columns": True}},
+        }]})})  # fmt: skip
+
+    def comments() -> dict[str, str]:
+        found = lake.sql("describe table extended m")
+        end = next(n for n, row in enumerate(found) if not row["col_name"])
+        about = {row["col_name"]: row["comment"] for row in found[:end]}
+        told = {row["col_name"]: row["data_type"] for row in found[end:]}
+        return {**about, "view": told.get("Comment", "")}
+
+    describe("a view")
+    lake.models(m=sums(lake))
+    lake.run()
+    assert comments() == {"i": "it's the key", "s": None, "view": "a view"}
+    describe("another word")
+    lake.sql("insert into x values (1, 1)")
+    assert lake.run().response("m")["strategy"] == "incremental"
+    assert comments() == {"i": "it's the key", "s": None, "view": "another word"}
+    before = rows(lake)
+    assert lake.run().response("m")["strategy"] == "noop"
+    assert rows(lake) == before
 
 
 def test_settings_do_not_leak_into_the_next_statement_or_model(lake: DbtProject) -> None:

@@ -1,0 +1,1 @@
+"""The 99 queries of TPC-DS, maintained through rounds of changes."""
