@@ -1,15 +1,17 @@
-# `make` shows the targets. PYTHON chooses the interpreter of `make setup`, SCALE the demo's size.
+# `make` shows the targets. PYTHON chooses the interpreter of `make setup`, SCALE the demo's size,
+# WORKERS how many processes run the tests, each with a Spark of its own.
 PYTHON ?= python3
 SCALE ?= 0.1
+WORKERS ?= 2
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.setup-done
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format clean docs bench
+.PHONY: help setup demo test test-tpcds check format clean docs bench
 
 help: ## Show the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## Create .venv with everything installed in the locked versions
 
@@ -22,7 +24,10 @@ demo: setup ## See TPC-H views being maintained (SCALE=1 for ten times the data)
 	$(BIN)/python -m demo.run --scale $(SCALE)
 
 test: setup ## Run the default test suite (ARGS='-k name' to choose)
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
+
+test-tpcds: setup ## Maintain the 99 queries of TPC-DS on DuckDB and Spark (ARGS='-k q14' to choose)
+	$(BIN)/python -m pytest tests/tpcds --ivm-tpcds $(ARGS)
 
 check: setup ## Lint, formatting and types
 	$(BIN)/ruff check .
@@ -36,8 +41,9 @@ format: setup ## Format the code and fix what ruff can fix
 bench: setup ## Measure refreshes against full rebuilds (SCALE=10 for more data)
 	$(BIN)/python -m benchmarks.refresh --scale $(SCALE)
 
-docs: setup ## Write the SQL examples of docs/ anew from the planner
+docs: setup ## Write the SQL examples and the support matrix of docs/ anew from the planner
 	$(BIN)/python docs/examples.py
+	$(BIN)/python -m docs.support
 
 clean: ## Remove what tools and Spark leave behind (not .venv)
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -16,13 +16,20 @@ from pathlib import Path
 import sqlglot
 from sqlglot import exp
 
+from python_ivm.algebra.normal_form import normal_forms
 from python_ivm.algebra.printer import tree
+from python_ivm.refresh import maintenance_graph
+from python_ivm.refresh.maintained import Maintained, maintained
+from python_ivm.refresh.model import Model
 from python_ivm.refresh.request import Request
 from python_ivm.refresh.statements import Kind, Refresh, Strategy
-from python_ivm.refresh.strategy import Maintained, Planner, plan_refresh
+from python_ivm.refresh.strategy import plan_refresh
+from python_ivm.sources.clock import Instant
 from python_ivm.sources.history import Commit
+from python_ivm.sql.inline import View
 
 DOCS = Path(__file__).parent
+OPERATORS = (exp.Select, exp.SetOperation, exp.Join, exp.Table)
 BEGIN, END = "<!-- example: ", "<!-- end -->"
 
 TABLES: Mapping[str, Mapping[str, str]] = {
@@ -30,6 +37,7 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "id": "bigint", "customer_id": "bigint", "day": "date", "status": "string",
         "total": "decimal(12,2)", "weight": "double",
     },
+    "parcels": {"order_id": "bigint", "items": "array<struct<sku:string,pieces:bigint>>"},
     "customers": {"id": "bigint", "name": "string", "nation": "string"},
     "returns": {"order_id": "bigint", "customer_id": "bigint", "total": "decimal(12,2)"},
     **{f"t{n}": {"k": "bigint", "v": "bigint"} for n in range(17)},  # for chains of joins
@@ -41,7 +49,8 @@ class Catalog:
     """A warehouse of the tables above; a refresh's bookmark becomes the state's only commit."""
 
     def __init__(self) -> None:
-        """Every source stands at version 5."""
+        """Every source stands at version 5, on the first of May."""
+        self.today = "2024-05-01"
         self.commits = {name: [Commit(5, f"{name}-5", "WRITE", "Append")] for name in TABLES}
 
     def history(self, parts: tuple[str, ...], limit: int | None) -> Sequence[Commit] | None:
@@ -57,8 +66,16 @@ class Catalog:
         """Every source has a change feed."""
         return {"delta.enableChangeDataFeed": "true"}
 
-    def view_text(self, parts: tuple[str, ...]) -> str | None:
-        """No view is replaced here."""
+    def namespace(self) -> tuple[str, str]:
+        """Where names without a schema are looked up."""
+        return "spark_catalog", "shop"
+
+    def instant(self) -> Instant:
+        """The time of the refresh."""
+        return Instant(self.today, f"{self.today} 08:00:00+00:00", f"{self.today} 08:00:00")
+
+    def definition(self, parts: tuple[str, ...]) -> View | None:
+        """There are no views."""
         return None
 
     def describe(self, sql: str) -> Sequence[tuple[str, str]]:
@@ -68,6 +85,10 @@ class Catalog:
         return [
             (item.alias_or_name, TYPES.get(item.unalias().name, "bigint")) for item in query.selects
         ]
+
+    def user_functions(self) -> Sequence[str]:
+        """None."""
+        return ()
 
     def enable_change_feed(self, parts: tuple[str, ...]) -> None:
         """Nothing to do."""
@@ -80,12 +101,14 @@ class Example:
     Attributes:
         sql: The model.
         changed: The operation that made version 6 of each changed source.
-        show: What the page shows of it: model, plan, state, merge or view.
+        today: The date of the refresh, which follows the build of the first of May.
+        show: What the page shows of it: model, plan, graphs, state, merge or view.
     """
 
     sql: str
     changed: Mapping[str, str]
     show: tuple[str, ...] = ("model", "merge")
+    today: str = "2024-05-01"
 
     def request(self) -> Request:
         """The model as the adapter would ask for it."""
@@ -93,9 +116,22 @@ class Example:
 
     def plan(self) -> str:
         """The logical plan."""
-        maintained = Planner(self.request(), Catalog()).maintained(None)
-        assert isinstance(maintained, Maintained)
-        return tree(maintained.query.plan)
+        how = maintained(Model(self.request(), Catalog()), None)
+        assert isinstance(how, Maintained)
+        return tree(how.query.plan)
+
+    def graphs(self) -> str:
+        """The normal form of its outer joins, and the maintenance graph of the changed source."""
+        how = maintained(Model(self.request(), Catalog()), None)
+        assert isinstance(how, Maintained)
+        shown = []
+        for form in normal_forms(how.query.plan):
+            shown.append(f"```text\n{maintenance_graph.text(form)}\n```")
+            for relation, source in form.sources.items():
+                if source.split(".")[-1] in self.changed:
+                    graph = maintenance_graph.mermaid(form, relation)
+                    shown.append(f"```mermaid\n{graph}\n```")
+        return "\n\n".join(shown)
 
     def refreshes(self) -> tuple[Refresh, Refresh]:
         """The first build and the refresh after the change."""
@@ -105,6 +141,7 @@ class Example:
         catalog.commits["revenue__ivm_state"] = [
             Commit(0, "state-0", "CREATE TABLE AS SELECT", user_metadata=build.bookmark)
         ]
+        catalog.today = self.today
         for table, operation in self.changed.items():
             mode = "Append" if operation == "WRITE" else ""
             catalog.commits[table].insert(0, Commit(6, f"{table}-6", operation, mode))
@@ -118,6 +155,7 @@ class Example:
         first, second = self.refreshes()
         shown = {
             "model": lambda: _sql(self.sql),
+            "graphs": self.graphs,
             "plan": lambda: f"```text\n{self.plan()}\n```",
             "state": lambda: _sql(_of(first, Kind.BUILD)),
             "view": lambda: _sql(_of(first, Kind.CREATE_VIEW)),
@@ -145,7 +183,25 @@ EXAMPLES: dict[str, Example] = {
     "view": Example(REVENUE, {"orders": UPDATE}, ("view",)),
     "merge of one source": Example(REVENUE, {"orders": UPDATE}, ("merge",)),
     "merge of an append": Example(REVENUE, {"orders": APPEND}, ("merge",)),
+    "generate": Example("select p.order_id, i.sku, i.pieces from shop.parcels p "
+                        "lateral view explode(p.items) l as i", {"parcels": UPDATE}),
+    "generate below a group": Example("select i.sku, sum(i.pieces) as pieces from shop.parcels p "
+                                      "lateral view explode(p.items) l as i group by i.sku",
+                                      {"parcels": APPEND}),
+    "pivot": Example("select customer_id, open, paid from (select customer_id, status, "
+                     "total from shop.orders) pivot "
+                     "(sum(total) for status in ('open', 'paid' as paid))",
+                     {"orders": UPDATE}, ("model", "plan")),
+    "unpivot": Example("select id, what, amount from (select id, total, weight from shop.orders) "
+                       "unpivot (amount for what in (total, weight as kilos))",
+                       {"orders": UPDATE}, ("model", "plan")),
+    "lateral": Example("select c.name, o.id, o.total from shop.customers c, lateral (select id, "
+                       "total from shop.orders where customer_id = c.id order by total desc "
+                       "limit 1) o", {"orders": UPDATE}, ("model", "plan")),
     "scan": Example("select status, total from shop.orders", {"orders": UPDATE}),
+    "clock": Example("select customer_id, count(*) as orders from shop.orders\n"
+                     "where day >= current_date() - interval 30 days group by customer_id",
+                     {}, today="2024-05-02"),
     "filter": Example("select id, total from shop.orders where status = 'open'",
                       {"orders": APPEND}),
     "project": Example("select upper(status) as s, total * 2 as t from shop.orders",
@@ -174,9 +230,13 @@ EXAMPLES: dict[str, Example] = {
     "left_join": Example("select o.id, c.name from shop.orders o "
                          "left join shop.customers c on o.customer_id = c.id",
                          {"customers": UPDATE}),
+    "maintenance graph": Example(
+        "select c.name, o.id, r.total from shop.customers c "
+        "full join shop.orders o on o.customer_id = c.id "
+        "left join shop.returns r on r.order_id = o.id", {"orders": UPDATE}, ("model", "graphs")),
     "full join": Example("select o.id, r.total from shop.orders o "
                          "full join shop.returns r on r.order_id = o.id",
-                         {"orders": UPDATE}, ("model", "plan")),
+                         {"orders": UPDATE}),
     "semi_join": Example("select o.id, o.total from shop.orders o where not exists "
                          "(select 1 from shop.returns r where r.order_id = o.id)",
                          {"returns": UPDATE}),
@@ -229,9 +289,7 @@ def growth() -> str:
         "|---|---|---|---|---|",
     ]
     for depth in range(1, 9):
-        query = "select customer_id as k, count(*) as n from shop.orders group by customer_id"
-        for _ in range(depth - 1):
-            query = f"select n % 7 as k, count(*) as n from ({query}) q group by n % 7"
+        query = nested_aggregates(depth)
         merge = _of(Example(query, {"orders": UPDATE}).refreshes()[1], Kind.MERGE)
         ctes, reads = _inlined(merge, exp.Table)
         selects = _inlined(merge, exp.Select)[1]
@@ -260,35 +318,55 @@ def join_growth() -> str:
     return "\n".join(lines)
 
 
-def outer_join_growth() -> str:
-    """How the MERGE grows with chains of outer joins of n tables to one another."""
+def chain(kind: str, number: int) -> tuple[str, list[str]]:
+    """A query that joins ``number + 1`` tables to one another, and the tables."""
+    tables = [f"t{n}" for n in range(number + 1)]
+    columns = ", ".join(f"{name}.v as v_{name}" for name in tables)
+    joins = "".join(
+        f" {kind} join shop.{name} on {former}.k = {name}.k" for former, name in pairwise(tables)
+    )
+    return f"select {columns} from shop.{tables[0]}{joins}", tables
+
+
+def nested_aggregates(depth: int) -> str:
+    """A query of aggregates one above the other."""
+    query = "select customer_id as k, count(*) as n from shop.orders group by customer_id"
+    for _ in range(depth - 1):
+        query = f"select n % 7 as k, count(*) as n from ({query}) q group by n % 7"
+    return query
+
+
+def plan_size(query: str, changed: Sequence[str]) -> tuple[int, int]:
+    """The MERGE's characters, and its operators with every CTE inlined, for changed tables."""
+    merge = _of(Example(query, dict.fromkeys(changed, UPDATE)).refreshes()[1], Kind.MERGE)
+    return len(merge), _inlined(merge, OPERATORS)[1]
+
+
+def plan_sizes() -> str:
+    """How the MERGE grows with chains of joins, and with nested aggregates."""
     lines = [
-        "| chain | first changed: length | first changed: tables read | last changed: length "
-        "| last changed: tables read | all changed: length | all changed: tables read |",
+        "| query | first changed: length | first changed: operators | last changed: length "
+        "| last changed: operators | all changed: length | all changed: operators |",
         "|---|---|---|---|---|---|---|",
     ]
-    for kind, numbers in (("left", (2, 4, 8, 16)), ("full", (1, 2))):
-        for number in numbers:
-            tables = [f"t{n}" for n in range(number + 1)]
-            columns = ", ".join(f"{name}.v as v_{name}" for name in tables)
-            joins = "".join(
-                f" {kind} join shop.{name} on {former}.k = {name}.k"
-                for former, name in pairwise(tables)
-            )
-            query = f"select {columns} from shop.{tables[0]}{joins}"
-            row = [f"{number} {kind} join{'s' if number > 1 else ''}"]
+    for kind in ("inner", "left", "full"):
+        for number in (2, 4, 8, 16):
+            query, tables = chain(kind, number)
+            row = [f"{number} {kind} joins"]
             for changed in ([tables[0]], [tables[-1]], tables):
-                change = dict.fromkeys(changed, UPDATE)
-                merge = _of(Example(query, change).refreshes()[1], Kind.MERGE)
-                row += [str(len(merge)), str(_inlined(merge, exp.Table)[1])]
+                row += [str(n) for n in plan_size(query, changed)]
             lines.append(f"| {' | '.join(row)} |")
+    for depth in (2, 4, 8):
+        sizes = [str(n) for n in plan_size(nested_aggregates(depth), ["orders"])]
+        lines.append(f"| {depth} nested aggregates | {' | '.join(sizes * 3)} |")
     return "\n".join(lines)
 
 
-def _inlined(merge: str, counted: type[exp.Expr]) -> tuple[int, int]:
+def _inlined(merge: str, counted: type[exp.Expr] | tuple[type[exp.Expr], ...]) -> tuple[int, int]:
     """The number of CTEs, and of nodes of a type were each CTE inlined wherever it is named."""
     using = sqlglot.parse_one(merge, read="spark").args["using"].this
     ctes = {cte.alias: cte.this for cte in using.find_all(exp.CTE)}
+    kinds = counted if isinstance(counted, tuple) else (counted,)
     for cte in list(using.find_all(exp.With)):
         cte.pop()
 
@@ -296,8 +374,8 @@ def _inlined(merge: str, counted: type[exp.Expr]) -> tuple[int, int]:
     def count(name: str) -> int:
         query = ctes[name] if name else using
         named = [t.name for t in query.find_all(exp.Table) if t.name in ctes and not t.db]
-        own = len(list(query.find_all(counted)))
-        return own - (len(named) if counted is exp.Table else 0) + sum(count(n) for n in named)
+        own = len(list(query.find_all(*kinds)))
+        return own - (len(named) if exp.Table in kinds else 0) + sum(count(n) for n in named)
 
     return len(ctes), count("")
 
@@ -305,7 +383,7 @@ def _inlined(merge: str, counted: type[exp.Expr]) -> tuple[int, int]:
 TABLES_OF_NUMBERS: dict[str, Callable[[], str]] = {
     "growth": growth,
     "join growth": join_growth,
-    "outer join growth": cache(outer_join_growth),
+    "plan sizes": cache(plan_sizes),
 }
 
 

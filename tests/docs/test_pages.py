@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from docs import examples
+from docs import examples, support
 from python_ivm.delta.compile import RULES
 from python_ivm.errors import IvmError
 
@@ -53,6 +53,10 @@ def test_every_operator_has_a_page(rule: object) -> None:
 def test_every_example_of_a_page_can_be_planned() -> None:
     for path in DOCS.rglob("*.md"):
         examples.filled(path.read_text())
+
+
+def test_the_support_matrix_is_what_the_planner_does() -> None:
+    assert support.PAGE.read_text() == support.page(), "run `make docs`"
 
 
 def test_links_between_pages_lead_somewhere() -> None:

@@ -1,0 +1,63 @@
+"""Writes the support matrix, `docs/support.md`, from the queries that the tests run (`make docs`).
+
+What the page says of a query is what the planner does with it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from python_ivm.refresh.explain import explain
+from tests.planner.lake import Lake
+from tests.planner.test_operators import NESTED, QUERIES, TABLES
+from tests.planner.test_rebuilt import REBUILT
+
+PAGE = Path(__file__).with_name("support.md")
+FULL = "rebuilt in full"
+
+TITLE = """# Support matrix
+
+One row for each query of the test suite: how its view follows its sources. This page is written
+from the tests by `make docs`; [limits](limits.md) says more of what is not maintained.
+
+- **incremental**: from the changed rows, and lookups of the rows that they match.
+- **affected groups**: where a group, a partition or a limit is touched, it is computed anew, now
+  and before, and the difference is written. `ivm_explain` tells for a model which parts these
+  are, and why.
+- **rebuilt in full**: when a source changed.
+
+Tables: `a(k, v)`, `b(k, w)`, `c(w, z)` of whole numbers, and `d` with an array `xs`, a map `m`, a
+struct `p` and an array of structs `st`.
+"""
+
+
+def page() -> str:
+    """The page's text."""
+    lake = Lake()
+    for table, columns in TABLES.items():
+        lake.create(table, dict.fromkeys(columns, "int"))
+    lake.create("d", NESTED)
+    rows = [(how(lake, sql), name, sql) for name, sql in {**QUERIES, **REBUILT}.items()]
+    counts = {kind: sum(k == kind for k, _, _ in rows) for kind, _, _ in rows}
+    told = ", ".join(f"{number} {kind}" for kind, number in counts.items())
+    lines = [
+        f"{TITLE}\nOf {len(rows)} queries: {told}.\n",
+        "| query | how | SQL |",
+        "|---|---|---|",
+    ]
+    for kind, name, sql in rows:
+        escaped = " ".join(sql.split()).replace("|", "\\|")
+        lines.append(f"| {name.replace('_', ' ')} | {kind} | `{escaped}` |")
+    return "\n".join(lines) + "\n"
+
+
+def how(lake: Lake, sql: str) -> str:
+    """How the planner maintains a query."""
+    text = explain(lake.request("m", sql), lake)
+    if "Every change rebuilds the view in full" in text:
+        return FULL
+    return "affected groups" if "Recomputed where a change touches it" in text else "incremental"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
