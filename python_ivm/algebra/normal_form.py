@@ -15,17 +15,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from python_ivm.algebra.nodes import (
-    ColumnRef,
-    Filter,
-    FullJoin,
-    Join,
-    LeftJoin,
-    Node,
-    Scan,
-    SemiJoin,
-    columns_of,
-)
+from python_ivm.algebra.columns import ColumnRef, columns_of
+from python_ivm.algebra.nodes import Filter, FullJoin, Join, LeftJoin, Node, Scan, SemiJoin
 
 Term = frozenset[str]
 """The relations that a term joins."""

@@ -8,24 +8,21 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from python_ivm.algebra.columns import ColumnRef, Named, columns_of, substitute
 from python_ivm.algebra.nodes import (
     Aggregate,
     At,
-    ColumnRef,
     Filter,
     Join,
     Mark,
-    Named,
     Node,
     Project,
     Scan,
     Sort,
     UnionAll,
     Window,
-    columns_of,
-    over,
-    substitute,
 )
+from python_ivm.algebra.plans import over
 
 
 def normalize(plan: Node) -> Node:
@@ -270,11 +267,7 @@ def share_deltas(plan: Node) -> Node:
 
 def conjuncts(condition: exp.Expr) -> list[exp.Expr]:
     """The terms of a conjunction."""
-    if isinstance(condition, exp.Paren):
-        return conjuncts(condition.this)
-    if isinstance(condition, exp.And):
-        return [*conjuncts(condition.left), *conjuncts(condition.right)]
-    return [condition]
+    return _terms(condition, exp.And)
 
 
 def common_conjuncts(condition: exp.Expr) -> list[exp.Expr]:
@@ -284,7 +277,7 @@ def common_conjuncts(condition: exp.Expr) -> list[exp.Expr]:
     """
     found: list[exp.Expr] = []
     for term in conjuncts(condition):
-        sides = [conjuncts(side) for side in _disjuncts(term)]
+        sides = [conjuncts(side) for side in _terms(term, exp.Or)]
         shared = [c for c in sides[0] if all(c in side for side in sides)]
         if len(sides) == 1 or not shared:
             found.append(term)
@@ -296,11 +289,11 @@ def common_conjuncts(condition: exp.Expr) -> list[exp.Expr]:
     return found
 
 
-def _disjuncts(condition: exp.Expr) -> list[exp.Expr]:
+def _terms(condition: exp.Expr, connector: type[exp.Connector]) -> list[exp.Expr]:
     if isinstance(condition, exp.Paren):
-        return _disjuncts(condition.this)
-    if isinstance(condition, exp.Or):
-        return [*_disjuncts(condition.left), *_disjuncts(condition.right)]
+        return _terms(condition.this, connector)
+    if isinstance(condition, connector):
+        return [*_terms(condition.left, connector), *_terms(condition.right, connector)]
     return [condition]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from python_ivm.algebra.columns import Named
 from python_ivm.algebra.nodes import (
     Aggregate,
     At,
@@ -14,7 +15,6 @@ from python_ivm.algebra.nodes import (
     Join,
     LeftJoin,
     Mark,
-    Named,
     Node,
     Project,
     Repeat,

@@ -16,19 +16,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from python_ivm.algebra.nodes import (
-    ColumnRef,
-    Join,
-    Named,
-    Node,
-    Project,
-    SemiJoin,
-    UnionAll,
-    Values,
-    columns_of,
-    flat_names,
-    substitute,
-)
+from python_ivm.algebra.columns import ColumnRef, Named, columns_of, flat_names, substitute
+from python_ivm.algebra.nodes import Join, Node, Project, SemiJoin, UnionAll, Values
 from python_ivm.delta.term import Changes, Term
 
 Inner = Callable[[Node, Changes], list[Term]]

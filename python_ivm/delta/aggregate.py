@@ -14,19 +14,8 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from python_ivm.algebra.nodes import (
-    COUNT,
-    Aggregate,
-    ColumnRef,
-    Named,
-    Node,
-    Project,
-    SemiJoin,
-    UnionAll,
-    Window,
-    columns_of,
-    substitute,
-)
+from python_ivm.algebra.columns import ColumnRef, Named, columns_of, substitute
+from python_ivm.algebra.nodes import COUNT, Aggregate, Node, Project, SemiJoin, UnionAll, Window
 from python_ivm.delta.term import Changes, Term
 
 

@@ -16,18 +16,9 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from python_ivm.algebra.nodes import (
-    ColumnRef,
-    Filter,
-    FullJoin,
-    LeftJoin,
-    Mark,
-    Named,
-    Node,
-    flat_names,
-    size,
-    substitute,
-)
+from python_ivm.algebra.columns import ColumnRef, Named, flat_names, substitute
+from python_ivm.algebra.nodes import Filter, FullJoin, LeftJoin, Mark, Node
+from python_ivm.algebra.plans import size
 from python_ivm.delta.affected import Inner, affected, negative
 from python_ivm.delta.term import Changes, Term
 

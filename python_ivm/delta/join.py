@@ -12,7 +12,8 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from python_ivm.algebra.nodes import COUNT, ColumnRef, Join, Node, columns_of
+from python_ivm.algebra.columns import ColumnRef, columns_of
+from python_ivm.algebra.nodes import COUNT, Join, Node
 from python_ivm.delta.term import Changes, Term
 
 

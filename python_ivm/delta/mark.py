@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from python_ivm.algebra.nodes import COUNT, ColumnRef, Mark, Named
+from python_ivm.algebra.columns import ColumnRef, Named
+from python_ivm.algebra.nodes import COUNT, Mark
 from python_ivm.delta.affected import Inner, affected
 from python_ivm.delta.term import Changes, Term
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from python_ivm.algebra.nodes import COUNT, ColumnRef, Named, Node, Project
+from python_ivm.algebra.columns import ColumnRef, Named
+from python_ivm.algebra.nodes import COUNT, Node, Project
 from python_ivm.delta.term import Changes, Term
 
 

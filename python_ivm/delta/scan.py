@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from python_ivm.algebra.nodes import COUNT, At, ColumnRef, Node, Scan
+from python_ivm.algebra.columns import ColumnRef
+from python_ivm.algebra.nodes import COUNT, At, Node, Scan
 from python_ivm.delta.term import Changes, Term
 
 

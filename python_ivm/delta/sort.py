@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from python_ivm.algebra.nodes import COUNT, ColumnRef, Named, Project, Sort
+from python_ivm.algebra.columns import ColumnRef, Named
+from python_ivm.algebra.nodes import COUNT, Project, Sort
 from python_ivm.delta.affected import Inner
 from python_ivm.delta.term import Changes, Term
 

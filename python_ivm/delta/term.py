@@ -8,16 +8,9 @@ from typing import Any, TypeVar
 
 from sqlglot import exp
 
-from python_ivm.algebra.nodes import (
-    At,
-    ClockFilter,
-    ColumnRef,
-    Named,
-    Node,
-    Scan,
-    over,
-    substitute,
-)
+from python_ivm.algebra.columns import ColumnRef, Named, substitute
+from python_ivm.algebra.nodes import At, ClockFilter, Node, Scan
+from python_ivm.algebra.plans import over
 from python_ivm.sources.clock import CLOCK, before
 
 T = TypeVar("T")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from python_ivm.algebra.nodes import Named, Node, Project, UnionAll
+from python_ivm.algebra.columns import Named
+from python_ivm.algebra.nodes import Node, Project, UnionAll
 from python_ivm.delta.project import project_term
 from python_ivm.delta.term import Changes, Term
 

@@ -9,18 +9,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from python_ivm.algebra.nodes import (
-    COUNT,
-    ColumnRef,
-    Named,
-    Node,
-    Project,
-    SemiJoin,
-    UnionAll,
-    Window,
-    columns_of,
-    substitute,
-)
+from python_ivm.algebra.columns import ColumnRef, Named, columns_of, substitute
+from python_ivm.algebra.nodes import COUNT, Node, Project, SemiJoin, UnionAll, Window
 from python_ivm.delta.affected import Inner
 from python_ivm.delta.term import Changes, Term
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from python_ivm.algebra.nodes import COUNT, At, Named, Node, Project
+from python_ivm.algebra.columns import Named
+from python_ivm.algebra.nodes import COUNT, At, Node, Project
 from python_ivm.delta.term import Changes, Term
 from python_ivm.refresh.request import Request
 from python_ivm.refresh.statements import Kind, Statement

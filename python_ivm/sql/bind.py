@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from python_ivm.algebra.columns import ColumnRef, Named
 from python_ivm.algebra.nodes import (
     Aggregate,
     ClockFilter,
-    ColumnRef,
-    Named,
     Node,
     Project,
     Repeat,
@@ -20,9 +19,9 @@ from python_ivm.algebra.nodes import (
     Sort,
     UnionAll,
     Values,
-    check,
 )
 from python_ivm.algebra.normalize import keeps_some, normalize
+from python_ivm.algebra.plans import check
 from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.sql.clock import NAMES, calls, with_readings
 from python_ivm.sql.determinism import check_deterministic

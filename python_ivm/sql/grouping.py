@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from python_ivm.algebra.nodes import ColumnRef, Named
+from python_ivm.algebra.columns import ColumnRef, Named
 from python_ivm.errors import InvalidModel, IvmError, NotYetImplemented
 from python_ivm.sql.aggregates import core, is_aggregate_call
 from python_ivm.sql.determined import RowOrder, determined

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from python_ivm.algebra.nodes import ColumnRef, Named, Values
+from python_ivm.algebra.columns import ColumnRef, Named
+from python_ivm.algebra.nodes import Values
 from python_ivm.errors import InvalidModel
 from python_ivm.sql.parse import position
 

@@ -62,7 +62,7 @@ def without_pivots(select: exp.Select, known: Relations) -> None:
 
 def _pivoted(probe: exp.Select, source: exp.Expr, pivot: exp.Pivot, known: Relations) -> exp.Select:
     (field,) = pivot.args["fields"]
-    by = list(field.this.expressions) if isinstance(field.this, exp.Tuple) else [field.this]
+    by = _members(field.this)
     kinds = [known.type_of(probe, column) for column in by]
     if any(kind.this is exp.DType.UNKNOWN for kind in kinds):
         raise _not_yet("PIVOT by a column of unknown type", field)
@@ -74,7 +74,7 @@ def _pivoted(probe: exp.Select, source: exp.Expr, pivot: exp.Pivot, known: Relat
     items: list[exp.Expr] = [exp.alias_(k, n, quoted=True) for k, n in zip(keys, kept, strict=True)]
     for value in field.expressions:
         chosen = value.this if isinstance(value, exp.PivotAlias) else value
-        parts = list(chosen.expressions) if isinstance(chosen, exp.Tuple) else [chosen]
+        parts = _members(chosen)
         if len(parts) != len(by):
             raise InvalidModel(
                 f"PIVOT compares {len(by)} columns with {len(parts)} values", **position(field)
@@ -175,13 +175,13 @@ def _unpivoted(
 ) -> exp.Select:
     (field,) = pivot.args["fields"]
     (made,) = pivot.expressions
-    values = [v.name for v in (made.expressions if isinstance(made, exp.Tuple) else [made])]
+    values = [value.name for value in _members(made)]
     name = field.this.name
     cells = []
     used: set[str] = set()
     for item in field.expressions:
         chosen = item.this if isinstance(item, exp.PivotAlias) else item
-        columns = list(chosen.expressions) if isinstance(chosen, exp.Tuple) else [chosen]
+        columns = _members(chosen)
         if len(columns) != len(values):
             raise InvalidModel(
                 f"UNPIVOT puts {len(columns)} columns into {len(values)}", **position(field)
@@ -216,6 +216,11 @@ def _unpivoted(
 
 
 # -- both ----------------------------------------------------------------------------------------
+
+
+def _members(expression: exp.Expr) -> list[exp.Expr]:
+    """What stands in parentheses, or the one expression without them."""
+    return list(expression.expressions) if isinstance(expression, exp.Tuple) else [expression]
 
 
 def _column(column: exp.Expr, source: exp.Expr) -> str:

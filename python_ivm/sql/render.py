@@ -14,18 +14,17 @@ from typing import TypeVar
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 
+from python_ivm.algebra.columns import ColumnRef, Named, columns_of, substitute
 from python_ivm.algebra.nodes import (
     Aggregate,
     At,
     ClockFilter,
-    ColumnRef,
     Filter,
     FullJoin,
     Generate,
     Join,
     LeftJoin,
     Mark,
-    Named,
     Node,
     Project,
     Repeat,
@@ -36,10 +35,8 @@ from python_ivm.algebra.nodes import (
     UnionAll,
     Values,
     Window,
-    columns_of,
-    ends_in_generate,
-    substitute,
 )
+from python_ivm.algebra.plans import ends_in_generate
 from python_ivm.errors import Internal
 
 E = TypeVar("E", bound=exp.Expr)

@@ -7,24 +7,20 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from python_ivm.algebra.columns import ColumnRef, Named, columns_of, flat_names, substitute
 from python_ivm.algebra.nodes import (
     Aggregate,
-    ColumnRef,
     Filter,
     FullJoin,
     Join,
     LeftJoin,
-    Named,
     Node,
     Project,
     SemiJoin,
     Sort,
-    columns_of,
-    ends_in_generate,
-    flat_names,
-    substitute,
 )
 from python_ivm.algebra.normalize import conjuncts
+from python_ivm.algebra.plans import ends_in_generate
 from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.sources.clock import readings
 from python_ivm.sql import generators, windows

@@ -7,16 +7,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from python_ivm.algebra.nodes import (
-    Aggregate,
-    ColumnRef,
-    Filter,
-    Named,
-    Node,
-    Project,
-    Repeat,
-    UnionAll,
-)
+from python_ivm.algebra.columns import ColumnRef, Named
+from python_ivm.algebra.nodes import Aggregate, Filter, Node, Project, Repeat, UnionAll
 
 
 def set_operation(

@@ -12,20 +12,16 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from python_ivm.algebra.columns import ColumnRef, Named, columns_of, flat_names, substitute
 from python_ivm.algebra.nodes import (
     Aggregate,
-    ColumnRef,
     Filter,
     Join,
     LeftJoin,
     Mark,
-    Named,
     Node,
     Project,
     SemiJoin,
-    columns_of,
-    flat_names,
-    substitute,
 )
 from python_ivm.algebra.normalize import common_conjuncts
 from python_ivm.errors import InvalidModel, NotYetImplemented

@@ -12,15 +12,8 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from python_ivm.algebra.nodes import (
-    ColumnRef,
-    Named,
-    Node,
-    Window,
-    columns_of,
-    flat_names,
-    substitute,
-)
+from python_ivm.algebra.columns import ColumnRef, Named, columns_of, flat_names, substitute
+from python_ivm.algebra.nodes import Node, Window
 from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.sql.aggregates import (
     APPROXIMATE,

@@ -14,7 +14,8 @@ from enum import Enum
 
 from sqlglot import exp
 
-from python_ivm.algebra.nodes import COUNT, Named
+from python_ivm.algebra.columns import Named
+from python_ivm.algebra.nodes import COUNT
 from python_ivm.sql.aggregates import arguments, condition, core, is_aggregate_call, within_group
 
 _NULL = exp.Null()

@@ -13,16 +13,8 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from python_ivm.algebra.nodes import (
-    Aggregate,
-    ColumnRef,
-    Named,
-    Node,
-    Window,
-    columns_of,
-    flat_names,
-    substitute,
-)
+from python_ivm.algebra.columns import ColumnRef, Named, columns_of, flat_names, substitute
+from python_ivm.algebra.nodes import Aggregate, Node, Window
 from python_ivm.errors import NotYetImplemented
 from python_ivm.sql.aggregates import (
     APPROXIMATE,

@@ -11,18 +11,8 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from python_ivm.algebra.nodes import (
-    COUNT,
-    Aggregate,
-    ColumnRef,
-    Filter,
-    Named,
-    Node,
-    Project,
-    Sort,
-    Window,
-    substitute,
-)
+from python_ivm.algebra.columns import ColumnRef, Named, substitute
+from python_ivm.algebra.nodes import COUNT, Aggregate, Filter, Node, Project, Sort, Window
 from python_ivm.sql.bind import Query
 from python_ivm.state.counters import Counter, Rows
 from python_ivm.state.in_order import in_order

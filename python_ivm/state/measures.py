@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from python_ivm.algebra.nodes import ColumnRef, Named
+from python_ivm.algebra.columns import ColumnRef, Named
 from python_ivm.errors import NotYetImplemented
 from python_ivm.sql.aggregates import SUMS, arguments, condition, core, function_name
 from python_ivm.state.counters import (

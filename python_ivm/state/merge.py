@@ -12,23 +12,20 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from python_ivm.algebra.columns import ColumnRef, Named, columns_of, flat_names
 from python_ivm.algebra.nodes import (
     COUNT,
     Aggregate,
-    ColumnRef,
     Filter,
     LeftJoin,
-    Named,
     Node,
     Project,
     Scan,
     SemiJoin,
     UnionAll,
-    check,
-    columns_of,
-    flat_names,
 )
 from python_ivm.algebra.normalize import merge_projections, share_deltas
+from python_ivm.algebra.plans import check
 from python_ivm.delta.term import Changes, Term
 from python_ivm.sql.render import Renderer
 from python_ivm.state.counters import CHANGE, STORED, Counter, change, hidden, stored

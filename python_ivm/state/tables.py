@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from python_ivm.algebra.nodes import COUNT, Aggregate, Named, Sort
+from python_ivm.algebra.columns import Named
+from python_ivm.algebra.nodes import COUNT, Aggregate, Sort
 from python_ivm.delta.term import Changes
 from python_ivm.sql.render import Renderer, bare
 from python_ivm.state.layout import HASH, Layout

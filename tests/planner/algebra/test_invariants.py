@@ -5,21 +5,10 @@ from __future__ import annotations
 import pytest
 from sqlglot import exp
 
-from python_ivm.algebra.nodes import (
-    Aggregate,
-    ColumnRef,
-    Filter,
-    Join,
-    Named,
-    Node,
-    Project,
-    Scan,
-    Sort,
-    UnionAll,
-    check,
-    substitute,
-)
+from python_ivm.algebra.columns import ColumnRef, Named, substitute
+from python_ivm.algebra.nodes import Aggregate, Filter, Join, Node, Project, Scan, Sort, UnionAll
 from python_ivm.algebra.normalize import RULES, normalize
+from python_ivm.algebra.plans import check
 from python_ivm.algebra.printer import tree
 from python_ivm.errors import Internal
 

@@ -1,0 +1,72 @@
+"""Columns of relations, and expressions over them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+
+@dataclass(frozen=True)
+class ColumnRef:
+    """A column of a relation of the plan."""
+
+    relation: str
+    name: str
+
+    def expression(self) -> exp.Column:
+        """The column as an expression."""
+        return exp.column(self.name, table=self.relation, quoted=True)
+
+
+@dataclass(frozen=True)
+class Named:
+    """An expression and the name of the column that it makes."""
+
+    name: str
+    expression: exp.Expr
+
+
+def columns_of(expression: exp.Expr) -> set[ColumnRef]:
+    """The columns that an expression names."""
+    return {ColumnRef(c.table, c.name) for c in expression.find_all(exp.Column)}
+
+
+def flat_names(columns: Iterable[ColumnRef], taken: Iterable[str] = ()) -> dict[ColumnRef, str]:
+    """A name for each column that no other has, its own where it can be.
+
+    Args:
+        columns: Columns of one or more relations.
+        taken: Names that none may have.
+    """
+    every = list(columns)
+    reserved = set(taken)
+    names: dict[ColumnRef, str] = {}
+    for column in every:
+        clash = sum(other.name == column.name for other in every) > 1 or column.name in reserved
+        name = f"{column.relation}_{column.name}" if clash else column.name
+        while name in names.values():
+            name += "_"
+        names[column] = name
+    return names
+
+
+def substitute(expression: exp.Expr, mapping: Mapping[ColumnRef, exp.Expr]) -> exp.Expr:
+    """The expression with columns replaced by expressions."""
+    if not mapping:
+        return expression
+    result = expression.copy()
+    for column in list(result.find_all(exp.Column)):
+        found = mapping.get(ColumnRef(column.table, column.name))
+        if found is None:
+            continue
+        new = found.copy()
+        if isinstance(new, exp.Column):
+            new.this.meta.update(column.this.meta)  # errors still say where
+        elif not isinstance(new, (exp.Literal, exp.Func, exp.Dot, exp.Bracket)):
+            new = exp.paren(new, copy=False)
+        if column is result:
+            return new
+        column.replace(new)
+    return result
