@@ -100,6 +100,31 @@ class Business:
         new = f"l_extendedprice = l_extendedprice + 10, l_discount = {discount}"
         self._update("lineitem", new, self.chosen("l_orderkey", "price"))
 
+    def enlarge_orders(self) -> None:
+        """Quantities grow: parts' averages move for Q17, and orders become large for Q18."""
+        where = self.chosen("l_orderkey", "enlarged")
+        self._update("lineitem", "l_quantity = l_quantity + 40", where)
+
+    def miss_deadlines(self) -> None:
+        """Lines are received late, others in time after all: Q4, Q12 and Q21."""
+        late = self.chosen("l_orderkey + l_linenumber", "late")
+        self._update("lineitem", "l_receiptdate = l_commitdate + interval 3 days", late)
+        punctual = self.chosen("l_orderkey + l_linenumber", "in time")
+        self._update("lineitem", "l_receiptdate = l_commitdate - interval 1 day", punctual)
+
+    def complain(self) -> None:
+        """Suppliers get complaints, which Q16 excludes, and orders special requests for Q13."""
+        where = self.chosen("s_suppkey", "complaint")
+        self._update("supplier", "s_comment = 'Customer has Complaints'", where)
+        special = self.chosen("o_orderkey", "special")
+        self._update("orders", "o_comment = 'special are the requests'", special)
+
+    def settle_accounts(self) -> None:
+        """Balances of customers and suppliers change: the average in Q22, the order in Q2."""
+        for table, key in (("customer", "c_custkey"), ("supplier", "s_suppkey")):
+            column = f"{table[0]}_acctbal"
+            self._update(table, f"{column} = {column} + 500", self.chosen(key, "settled"))
+
     def repackage_parts(self) -> None:
         """Parts get a type, a container and a size that Q8, Q14 and Q19 look for."""
         for brand, container in (("12", "SM BOX"), ("23", "MED BOX"), ("34", "LG BOX")):
@@ -209,11 +234,24 @@ def all_at_once(business: Business) -> None:
     business.cancel("cancelled later")
 
 
+def the_auditors_come(business: Business) -> None:
+    """Late corrections of nearly everything, and values that become NULL once more."""
+    business.enlarge_orders()
+    business.miss_deadlines()
+    business.complain()
+    business.settle_accounts()
+    business.change_costs()
+    business.change_prices()
+    business.lose_values()
+    business.rename_nations({"BHARAT": "INDIA"})
+
+
 ROUNDS: Mapping[str, Callable[[Business], None]] = {
     "a busy day": a_busy_day,
     "second thoughts": second_thoughts,
     "catalogue": catalogue,
     "all at once": all_at_once,
+    "the auditors come": the_auditors_come,
 }
 """Rounds of changes by name, to be applied in this order."""
 
