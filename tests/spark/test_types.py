@@ -86,7 +86,7 @@ def test_a_decimal_sum_at_its_edge_overflows_and_comes_back(bench: Bench) -> Non
 
 
 @both_modes
-def test_wide_products_are_added_up_and_not_recomputed(bench: Bench) -> None:
+def test_wide_products_are_added_up_without_reading_their_groups(bench: Bench) -> None:
     """TPC-H's discounted price is a decimal(32,4): more than a product with a count can hold."""
     bench.table("r", "k int, price decimal(15,2), discount decimal(15,2)")
     bench.sql("insert into r select pmod(id, 5), id * 3.5, id / 1000 from range(200)")
