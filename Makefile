@@ -6,6 +6,7 @@ WORKERS ?= 2
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.setup-done
+BENCH_STAMP := $(VENV)/.bench-done
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-tpcds check format clean docs bench
@@ -38,8 +39,12 @@ format: setup ## Format the code and fix what ruff can fix
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: setup ## Measure refreshes against full rebuilds (SCALE=10 for more data)
-	$(BIN)/python -m benchmarks.refresh --scale $(SCALE)
+bench: $(BENCH_STAMP) ## Measure refreshes (ARGS='queries dag cold --scales 1 10', see docs/benchmarks)
+	$(BIN)/python -m benchmarks $(ARGS)
+
+$(BENCH_STAMP): $(STAMP)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[bench]'
+	touch $@
 
 docs: setup ## Write the SQL examples and the support matrix of docs/ anew from the planner
 	$(BIN)/python docs/examples.py
@@ -47,6 +52,6 @@ docs: setup ## Write the SQL examples and the support matrix of docs/ anew from 
 
 clean: ## Remove what tools and Spark leave behind (not .venv)
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	rm -rf target logs .sparkivm spark-warehouse metastore_db derby.log demo/data benchmarks/data
+	rm -rf target logs .sparkivm spark-warehouse metastore_db derby.log demo/data
 	rm -rf $(addprefix integration_tests/,target logs .sparkivm .user.yml)
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +

@@ -1,1 +1,1 @@
-"""Benchmarks: measured, never asserted."""
+"""Benchmarks: measured by `make bench`, never asserted. Results: `docs/benchmarks/`."""

@@ -1,0 +1,125 @@
+"""The benchmarks' command: `make bench ARGS='--scales 1 --only q09'`.
+
+Each benchmark of each scale runs in a process of its own, in a folder outside the project that is
+removed afterwards. What is measured, and how: `docs/benchmarks/README.md`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from benchmarks import report
+from benchmarks.catalog import CHANGES, QUERIES
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "docs" / "benchmarks"
+PARTS = ("queries", "dag", "cold")
+
+
+def main() -> None:
+    """Measure what is asked for on the command line, and write the results."""
+    given = _arguments()
+    if given.part:
+        _measure(given, given.part, given.scales[0])
+        return
+    with tempfile.TemporaryDirectory(prefix="sparkivm-bench-", dir=given.temporary) as place:
+        for scale in given.scales:
+            for part in given.parts:
+                _child(given, part, scale, Path(place) / f"sf{scale:g}")
+    if len(given.scales) > 1 and "queries" in given.parts:
+        files = {scale: given.results / f"queries-sf{scale:g}.json" for scale in given.scales}
+        samples = {s: json.loads(file.read_text())["samples"] for s, file in files.items()}
+        (given.results / "scales.md").write_text(report.scales_page(samples))
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
+    names = [query.name for query in QUERIES]
+    changes = [change.name.replace(",", "").replace(" ", "-") for change in CHANGES]
+    add = parser.add_argument
+    add("parts", nargs="*", metavar="PART", default=["queries"], help=f"of {', '.join(PARTS)}")
+    add("--scales", nargs="+", type=float, default=[1.0], help="TPC-H's scale factors")
+    add("--rounds", type=int, default=5, help="measurements of each figure")
+    add("--only", nargs="+", choices=names, default=names, metavar="QUERY", help="these queries")
+    add("--changes", nargs="+", choices=changes, default=changes, metavar="CHANGE")
+    add("--results", type=Path, default=RESULTS, help="where the results go")
+    add("--temporary", type=Path, help="where the temporary folder goes")
+    add("--folder", type=Path, help=argparse.SUPPRESS)
+    add("--part", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if unknown := set(given.parts) - set(PARTS):
+        parser.error(f"no such part: {', '.join(sorted(unknown))}")
+    return given
+
+
+def _child(given: argparse.Namespace, part: str, scale: float, folder: Path) -> None:
+    folder.mkdir(exist_ok=True)
+    command = [sys.executable, "-m", "benchmarks", "--part", part, "--folder", str(folder)]
+    command += ["--scales", str(scale), "--rounds", str(given.rounds)]
+    command += ["--results", str(given.results)]
+    command += ["--only", *given.only, "--changes", *given.changes]
+    subprocess.run(command, check=True, cwd=ROOT)
+
+
+def _measure(given: argparse.Namespace, part: str, scale: float) -> None:
+    if part == "change":
+        from benchmarks import cold
+
+        cold.change(given.folder, scale)
+        return
+    found: dict[str, Any] = {"machine": _machine(), "scale": scale, "rounds": given.rounds}
+    if part == "cold":
+        from benchmarks import cold
+
+        found["samples"] = cold.run(given.folder, scale, given.rounds)
+    else:
+        from benchmarks.workspace import Workspace
+
+        workspace = Workspace(given.folder, scale)
+        if part == "dag":
+            from benchmarks import dag
+
+            found["samples"] = dag.run(workspace, given.rounds)
+        else:
+            _queries(given, workspace, scale, found)
+    report.write(given.results, part, scale, found)
+
+
+def _queries(
+    given: argparse.Namespace, workspace: Any, scale: float, found: dict[str, Any]
+) -> None:
+    from benchmarks.queries import Queries
+
+    chosen = [query for query in QUERIES if query.name in given.only]
+    named = {change.name.replace(",", "").replace(" ", "-"): change for change in CHANGES}
+    changes = [named[name] for name in named if name in given.changes]
+    queries = Queries(workspace, chosen, changes, given.rounds)
+    for _ in queries.run():
+        # Hours at large scales: what is measured is kept.
+        report.write(given.results, "queries", scale, found | {"samples": queries.samples})
+    found["samples"] = queries.samples
+
+
+def _machine() -> dict[str, object]:
+    return {
+        "processors": os.cpu_count(),
+        "architecture": platform.machine(),
+        "Python": platform.python_version(),
+        "PySpark": version("pyspark"),
+        "Delta": version("delta-spark"),
+        "dbt-core": version("dbt-core"),
+        "dbt-sparkivm": version("dbt-sparkivm"),
+    }
+
+
+if __name__ == "__main__":
+    main()

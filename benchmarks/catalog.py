@@ -1,0 +1,100 @@
+"""What is measured: the queries, and the changes under which each is refreshed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+PROJECT = HERE / "project"
+FLOORS = HERE / "floors"
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of one source table.
+
+    Attributes:
+        table: the table.
+        rows: about how many of its rows are updated; whole orders, where it is more than one.
+    """
+
+    table: str
+    rows: int
+
+    @property
+    def name(self) -> str:
+        """As in the results: `lineitem 1,000`."""
+        return f"{self.table} {self.rows:,}"
+
+
+ROWS = (1, 1_000, 60_000)
+LINES = tuple(Change("lineitem", rows) for rows in ROWS)
+NATION = (Change("nation", 1),)
+CUSTOMER = (Change("customer", 1),)
+ORDERS = tuple(Change("orders", rows) for rows in ROWS)
+CHANGES = (*LINES, *NATION, *CUSTOMER, *ORDERS)
+"""In the order in which they happen."""
+
+
+@dataclass(frozen=True)
+class Query:
+    """A query of the benchmark, which is the model of its name.
+
+    Attributes:
+        name: the model.
+        changes: under which changes it is measured.
+        stock: whether the model can be written as a stock `incremental` that is right under changes
+            of lineitem or orders. It does not see those of dimensions.
+        floor: the sections of its file in `floors/`, by name; empty where there is none.
+    """
+
+    name: str
+    changes: tuple[Change, ...]
+    stock: bool = False
+    floor: dict[str, str] = field(default_factory=dict)
+
+    def ways(self, change: Change) -> list[str]:
+        """How it can be brought up to date after a change, other than by a rebuild."""
+        ways = ["refresh"]
+        if change.table in self.floor:
+            ways.append("floor")
+        if self.stock and change.table in ("lineitem", "orders"):
+            ways.append("stock")
+        return ways
+
+
+def sections(text: str) -> dict[str, str]:
+    """A floor's file by its titles: `-- create`, `-- check`, and one for each changed table.
+
+    What follows a title after a colon is a remark.
+    """
+    found: dict[str, list[str]] = {}
+    lines: list[str] = []
+    for line in text.splitlines():
+        if line.startswith("-- "):
+            lines = found.setdefault(line[3:].split(":")[0].strip(), [])
+        else:
+            lines.append(line)
+    return {title: "\n".join(lines).strip() for title, lines in found.items()}
+
+
+def _query(name: str, *changes: Change, stock: bool = False) -> Query:
+    file = FLOORS / f"{name}.sql"
+    return Query(name, changes, stock, sections(file.read_text()) if file.exists() else {})
+
+
+QUERIES = (
+    _query("q01", *LINES, stock=True),
+    _query("q03", *LINES, *CUSTOMER),
+    _query("q05", *LINES, *NATION, *CUSTOMER, stock=True),
+    _query("q09", *LINES, *NATION, stock=True),
+    _query("q13", *CUSTOMER, *ORDERS),
+    _query("q18", *LINES, *CUSTOMER),
+    _query("q21", *LINES, *NATION),
+    _query("q22", *CUSTOMER, *ORDERS),
+    _query("full_join", *LINES, *CUSTOMER, *ORDERS),
+    _query("wide", *LINES, *CUSTOMER, stock=True),
+    _query("distinct_customers", *ORDERS, stock=True),
+    _query("top_line", *LINES, stock=True),
+)

@@ -1,0 +1,67 @@
+"""The second benchmark: a whole `dbt run` of twenty models, stacked four deep."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from benchmarks.catalog import PROJECT, Change
+from benchmarks.changes import SOURCES, Changes
+from benchmarks.workspace import TARGETS, Workspace
+
+MODELS = sorted(path.stem for path in (PROJECT / "models" / "dag").glob("*.sql"))
+SHARES = (0.0001, 0.01)
+
+
+def run(workspace: Workspace, rounds: int) -> list[dict[str, Any]]:
+    """Measure whole warm runs after changes of a share of lineitem.
+
+    Args:
+        workspace: where.
+        rounds: how often; one round more comes first and is not counted.
+
+    Returns:
+        The samples.
+
+    Raises:
+        SystemExit: a model is wrong afterwards.
+    """
+    changes = Changes(workspace.sql)
+    samples = []
+    lines = workspace.sql(f"select count(*) from {SOURCES}.lineitem")[0][0]
+    for way in TARGETS:
+        workspace.dbt(way, "--full-refresh", "--select", "dag")
+    for share in SHARES:
+        change = Change("lineitem", max(2, round(lines * share)))
+        for number in range(rounds + 1):
+            applied = changes.apply(change)
+            ways = list(TARGETS)
+            turn = number % len(ways)
+            for way in ways[turn:] + ways[:turn]:
+                measured = workspace.dbt(way, "--select", "dag")
+                assert measured.run is not None
+                if number:
+                    samples.append(
+                        {
+                            "change": f"{share:.2%} of lineitem",
+                            "rows": applied.rows,
+                            "way": way,
+                            "seconds": measured.seconds,
+                            "work": asdict(measured.work),
+                            "models": {m.name: m.seconds for m in measured.run.models.values()},
+                            "strategies": sorted({m.strategy for m in measured.run.models.values()})
+                            if way == "refresh"
+                            else [],
+                        }
+                    )
+        _check(workspace)
+        print(f"{share:.2%} of lineitem: {len(MODELS)} models", flush=True)
+    return samples
+
+
+def _check(workspace: Workspace) -> None:
+    for model in MODELS:
+        truth = f"select * from bench_table.{model}"
+        for way in ("refresh", "stock"):
+            if workspace.differ(truth, f"select * from bench_{TARGETS[way]}.{model}"):
+                raise SystemExit(f"{model} by {way} is wrong")

@@ -1,0 +1,85 @@
+"""From samples to figures and tables; pure."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Sample = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A measured time.
+
+    Attributes:
+        median: in seconds.
+        least: the shortest.
+        greatest: the longest.
+        count: of measurements.
+    """
+
+    median: float
+    least: float
+    greatest: float
+    count: int
+
+    def __str__(self) -> str:
+        """The median, and the spread in brackets."""
+        return f"{self.median:.2f} ({self.least:.2f}-{self.greatest:.2f})"
+
+
+def figure(values: Sequence[float]) -> Figure:
+    """Median and spread of at least one value."""
+    return Figure(statistics.median(values), min(values), max(values), len(values))
+
+
+def chosen(samples: Sequence[Sample], **wanted: Any) -> list[Sample]:
+    """The samples with these values."""
+    return [s for s in samples if all(s[key] == value for key, value in wanted.items())]
+
+
+def seconds(sample: Sample) -> float:
+    """By the wall."""
+    return float(sample["seconds"])
+
+
+def processor(sample: Sample) -> float:
+    """Of the JVM's processor time: on a shared machine less noisy than the wall's."""
+    return float(sample["work"]["cpu_seconds"])
+
+
+def figure_of(
+    samples: Sequence[Sample], what: Callable[[Sample], float] = seconds, **wanted: Any
+) -> Figure | None:
+    """The figure of the samples with these values; None if there are none."""
+    values = [what(sample) for sample in chosen(samples, **wanted)]
+    return figure(values) if values else None
+
+
+def ratio(one: Figure | None, other: Figure | None) -> float | None:
+    """How many times the second the first is; None if one is missing."""
+    return one.median / other.median if one and other else None
+
+
+def shown(value: object) -> str:
+    """A table's cell: ratios with one decimal place, or two where they are below 10."""
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.2f}" if value < 10 else f"{value:.0f}"
+    return str(value)
+
+
+def markdown(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """A Markdown table; the first column is text, the others are numbers."""
+    rule = "|" + "|".join(["---", *["--:"] * (len(head) - 1)]) + "|"
+    lines = ["| " + " | ".join(shown(cell) for cell in row) + " |" for row in (head, *rows)]
+    return "\n".join([lines[0], rule, *lines[1:]]) + "\n"
+
+
+def in_order(samples: Sequence[Sample], *keys: str) -> list[tuple[Any, ...]]:
+    """The different values of some keys, in the order in which they come."""
+    return list(dict.fromkeys(tuple(sample[key] for key in keys) for sample in samples))

@@ -1,0 +1,36 @@
+-- create
+select
+    l_orderkey,
+    l_linenumber,
+    l_partkey,
+    l_extendedprice
+from {sources}.lineitem
+qualify row_number() over (
+    partition by l_orderkey order by l_extendedprice desc, l_linenumber
+) = 1
+
+-- lineitem: the prices of a range of orders changed
+merge into {floor} as stored
+using (
+    select
+        l_orderkey,
+        l_linenumber,
+        l_partkey,
+        l_extendedprice
+    from {sources}.lineitem
+    where
+        l_orderkey between {first_order} and {last_order}
+        and l_orderkey in (
+            select l_orderkey from table_changes('{sources}.lineitem', {version}, {version})
+        )
+    qualify row_number() over (
+        partition by l_orderkey order by l_extendedprice desc, l_linenumber
+    ) = 1
+) as change
+on
+    stored.l_orderkey = change.l_orderkey
+    and stored.l_orderkey between {first_order} and {last_order}
+when matched then update set *
+
+-- check
+select * from {floor}

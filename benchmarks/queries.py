@@ -1,0 +1,133 @@
+"""The first benchmark: each query under each change, in every way, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from benchmarks.catalog import CHANGES, Change, Query
+from benchmarks.changes import SOURCES, Applied, Changes
+from benchmarks.workspace import TARGETS, Measured, Workspace
+
+FLOOR_SCHEMA = "bench_floor"
+
+
+class Queries:
+    """Measures queries.
+
+    Args:
+        workspace: where.
+        queries: which.
+        changes: under which changes, of those that the queries have.
+        rounds: how often; one round more comes first and is not counted.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        queries: Sequence[Query],
+        changes: Sequence[Change] = CHANGES,
+        rounds: int = 5,
+    ) -> None:
+        """Build everything that will be refreshed."""
+        self.workspace = workspace
+        self.rounds = rounds
+        self.changes = Changes(workspace.sql)
+        self.plan = [
+            (change, measured)
+            for change in changes
+            if (measured := [query for query in queries if change in query.changes])
+        ]
+        self.samples: list[dict[str, Any]] = []
+        self._rebuilt: set[str] = set()
+        workspace.sql(f"create schema if not exists {FLOOR_SCHEMA}")
+        names = [query.name for _, measured in self.plan for query in measured]
+        workspace.dbt("refresh", "--full-refresh", "--select", *names)
+        stocks = [q.name for _, measured in self.plan for q in measured if q.stock]
+        if stocks:
+            workspace.dbt("stock", "--full-refresh", "--select", *stocks)
+        for query in {query.name: query for _, found in self.plan for query in found}.values():
+            if query.floor:
+                workspace.sql(
+                    f"create or replace table {_floor(query)} using delta as "
+                    + query.floor["create"].format(sources=SOURCES)
+                )
+
+    def run(self) -> Iterator[Change]:
+        """Measure.
+
+        Yields:
+            Each change, when its samples are complete and its results were found right.
+
+        Raises:
+            SystemExit: a refresh did something else than it should, or a result is wrong.
+        """
+        for change, measured in self.plan:
+            for number in range(self.rounds + 1):
+                applied = self.changes.apply(change)
+                for query in measured:
+                    ways = query.ways(change)
+                    # A rebuild does not depend on the change: all rounds of a query's first one,
+                    # and the last round of each, with which the others are compared.
+                    if number == self.rounds or (number and query.name not in self._rebuilt):
+                        ways.append("table")
+                    turn = number % len(ways)
+                    for way in ways[turn:] + ways[:turn]:
+                        sample = self._sample(query, change, applied, way)
+                        if number:
+                            self.samples.append(sample)
+            for query in measured:
+                self._rebuilt.add(query.name)
+                self._check(query, change)
+            print(f"{change.name}: {', '.join(query.name for query in measured)}", flush=True)
+            yield change
+
+    def _sample(self, query: Query, change: Change, applied: Applied, way: str) -> dict[str, Any]:
+        if way == "floor":
+            values = applied.values | {"floor": _floor(query), "sources": SOURCES}
+            measured = self.workspace.statement(query.floor[change.table].format(**values))
+        else:
+            measured = self.workspace.model(way, query.name)
+        sample = {
+            "query": query.name,
+            "change": change.name,
+            "rows": applied.rows,
+            "way": way,
+            "seconds": measured.seconds,
+            "work": asdict(measured.work),
+        }
+        return sample | {"parts": _parts(query, measured)} if way == "refresh" else sample
+
+    def _check(self, query: Query, change: Change) -> None:
+        """Compare what each way has now with the query computed anew."""
+        truth = f"select * from bench_table.{query.name}"
+        views = {way: f"bench_{TARGETS[way]}.{query.name}" for way in ("refresh", "stock")}
+        checks = {way: f"select * from {view}" for way, view in views.items()}
+        checks["floor"] = query.floor.get("check", "").format(floor=_floor(query))
+        for way in query.ways(change):
+            one, other = (truth, checks[way]) if way != "floor" else (checks[way], truth)
+            if self.workspace.differ(one, other):
+                raise SystemExit(f"{query.name} by {way} is wrong after {change.name}")
+
+
+def _parts(query: Query, measured: Measured) -> dict[str, float]:
+    """Where the time of a refresh went, in seconds."""
+    assert measured.run is not None and measured.trace is not None
+    model, trace = measured.run.models[query.name], measured.trace
+    if model.strategy != "incremental":
+        raise SystemExit(f"{query.name} was not refreshed: {model.message}")
+    return {
+        "dbt": model.seconds - trace.refreshing,
+        "planning": trace.planning,
+        "metadata": trace.seconds("metadata"),
+        "settings": trace.seconds("setting"),
+        "merge": trace.seconds("write"),
+        "statements": len(trace.inside),
+        "statements_metadata": sum(s.kind == "metadata" for s in trace.inside),
+        "statements_settings": sum(s.kind == "setting" for s in trace.inside),
+    }
+
+
+def _floor(query: Query) -> str:
+    return f"{FLOOR_SCHEMA}.{query.name}"

@@ -1,0 +1,219 @@
+"""Writes results: JSON, a Markdown page and a plot for each benchmark and scale."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks import plots
+from benchmarks.figures import (
+    Sample,
+    chosen,
+    figure_of,
+    in_order,
+    markdown,
+    processor,
+    ratio,
+    shown,
+)
+
+PARTS = ("dbt", "planning", "metadata", "settings", "merge")
+RATIOS = ("full ÷ refresh", "refresh ÷ floor", "refresh ÷ stock")
+SPARK = ("jobs", "tasks", "files read", "KB read", "files written", "KB written")
+WORK = ("write", "metadata", "settings", *SPARK)
+
+
+def write(results: Path, part: str, scale: float, found: Mapping[str, Any]) -> None:
+    """Write one benchmark's results.
+
+    Args:
+        results: the folder.
+        part: queries, dag or cold.
+        scale: TPC-H's scale factor.
+        found: `samples`, and `machine` with what they were measured on.
+    """
+    results.mkdir(parents=True, exist_ok=True)
+    name = f"{part}-sf{scale:g}"
+    (results / f"{name}.json").write_text(as_json(found))
+    samples = found["samples"]
+    page = {"queries": queries_page, "dag": dag_page, "cold": cold_page}[part]
+    machine = ", ".join(f"{key} {value}" for key, value in found["machine"].items())
+    title = f"# {TITLES[part]}, scale factor {scale:g}\n\nMeasured with {machine}.\n\n"
+    picture = f"![plot]({name}.svg)\n\n"
+    (results / f"{name}.md").write_text(title + picture + page(samples))
+    draw = {"queries": plots.queries, "dag": plots.ways, "cold": plots.ways}[part]
+    draw(samples, results / f"{name}.svg", f"{TITLES[part]}, SF {scale:g}")
+
+
+def as_json(found: Mapping[str, Any]) -> str:
+    """As JSON, a sample a line."""
+    about = {key: value for key, value in found.items() if key != "samples"}
+    lines = ",\n".join(json.dumps(_rounded(sample)) for sample in found["samples"])
+    head = json.dumps(about, indent=1).removesuffix("\n}")
+    return f'{head},\n "samples": [\n{lines}\n]}}\n'
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _rounded(inner) for key, inner in value.items()}
+    return round(value, 3) if isinstance(value, float) else value
+
+
+TITLES = {
+    "queries": "Refresh of one model, warm",
+    "dag": "`dbt run` of 20 models, warm",
+    "cold": "`dbt run` of one model, in a fresh process",
+}
+
+
+def queries_page(samples: Sequence[Sample]) -> str:
+    """Times, ratios and where the time goes, for each query and change."""
+    rows, ratios, parts, work = [], [], [], []
+    for query, change in in_order(samples, "query", "change"):
+        here = {"query": query, "change": change}
+        full = figure_of(samples, query=query, way="table")
+        by = {way: figure_of(samples, way=way, **here) for way in ("refresh", "floor", "stock")}
+        rows.append([f"{query}, {change}", by["refresh"], full, by["floor"], by["stock"]])
+        full_cpu = figure_of(samples, processor, query=query, way="table")
+        cpu = {
+            way: figure_of(samples, processor, way=way, **here)
+            for way in ("refresh", "floor", "stock")
+        }
+        ratios.append(
+            [
+                f"{query}, {change}",
+                ratio(full, by["refresh"]),
+                ratio(by["refresh"], by["floor"]),
+                ratio(by["refresh"], by["stock"]),
+                ratio(full_cpu, cpu["refresh"]),
+                ratio(cpu["refresh"], cpu["floor"]),
+                ratio(cpu["refresh"], cpu["stock"]),
+            ]
+        )
+        refreshes = chosen(samples, way="refresh", **here)
+        parts.append([f"{query}, {change}", *(_part(refreshes, name) for name in PARTS)])
+        work.append([f"{query}, {change}", *_work(refreshes)])
+    texts = [
+        "## Ratios\n",
+        "By the wall, and by the JVM's processor time, which on a shared machine is the less "
+        "noisy one.\n",
+        markdown(
+            ["query, changed rows", *RATIOS, *(f"CPU: {name}" for name in RATIOS)],
+            ratios,
+        ),
+        "## Seconds\n",
+        "Medians (and spread).\n",
+        markdown(
+            ["query, changed rows", "refresh", "full, as `table`", "floor", "stock incremental"],
+            rows,
+        ),
+        "## Where a refresh's time goes\n",
+        "Medians in milliseconds.\n",
+        markdown(["query, changed rows", *PARTS], parts),
+        "Medians of what Spark did for it. Statements that write, that ask for metadata and that "
+        "change a setting; kilobytes with those of Delta's log.\n",
+        markdown(
+            ["query, changed rows", *WORK],
+            work,
+        ),
+    ]
+    return "\n".join(texts)
+
+
+def dag_page(samples: Sequence[Sample]) -> str:
+    """Times and ratios of whole runs."""
+    rows = []
+    for (change,) in in_order(samples, "change"):
+        by = {way: figure_of(samples, change=change, way=way) for way in _ways(samples)}
+        cpu = {way: figure_of(samples, processor, change=change, way=way) for way in by}
+        refresh = by["refresh"]
+        rows.append(
+            [
+                change,
+                refresh,
+                by["table"],
+                by["stock"],
+                ratio(by["table"], refresh),
+                ratio(refresh, by["stock"]),
+                ratio(cpu["table"], cpu["refresh"]),
+                ratio(cpu["refresh"], cpu["stock"]),
+            ]
+        )
+    head = ["change", "refresh, s", "all as `table`, s", "stock incremental, s"]
+    head += ["full ÷ refresh", "refresh ÷ stock", "CPU: full ÷ refresh", "CPU: refresh ÷ stock"]
+    texts = [markdown(head, rows)]
+    for (change,) in in_order(samples, "change"):
+        models = sorted(chosen(samples, change=change, way="refresh")[0]["models"])
+        times = [
+            [model, *(_model(samples, change, way, model) for way in ("refresh", "table", "stock"))]
+            for model in models
+        ]
+        texts += [f"## Each model, {change}\n", "Medians in seconds.\n"]
+        texts.append(markdown(["model", "refresh", "table", "stock"], times))
+    return "\n".join(texts)
+
+
+def cold_page(samples: Sequence[Sample]) -> str:
+    """Times of whole processes."""
+    rows = []
+    for query, change, way in in_order(samples, "query", "change", "way"):
+        rows.append([way, figure_of(samples, query=query, change=change, way=way)])
+    query, change = in_order(samples, "query", "change")[0]
+    return f"{query} after a change of {change}.\n\n" + markdown(["way", "seconds"], rows)
+
+
+def scales_page(by_scale: Mapping[float, Sequence[Sample]]) -> str:
+    """How a refresh's time grows from the smallest to each larger scale."""
+    least, *larger = sorted(by_scale)
+    rows = []
+    for query, change in in_order(by_scale[least], "query", "change"):
+        here = {"query": query, "change": change, "way": "refresh"}
+        base = figure_of(by_scale[least], **here)
+        base_cpu = figure_of(by_scale[least], processor, **here)
+        cells: list[object] = [f"{query}, {change}"]
+        for scale in larger:
+            cells.append(ratio(figure_of(by_scale[scale], **here), base))
+            cells.append(ratio(figure_of(by_scale[scale], processor, **here), base_cpu))
+        rows.append(cells)
+    head = ["query, changed rows"]
+    for scale in larger:
+        head += [f"SF {scale:g} ÷ SF {least:g}", "CPU"]
+    return "# The same change on more data: refresh ÷ refresh\n\n" + markdown(head, rows)
+
+
+def _ways(samples: Sequence[Sample]) -> list[str]:
+    return [way for (way,) in in_order(samples, "way")]
+
+
+def _median(values: Sequence[float]) -> float:
+    return statistics.median(values)
+
+
+def _part(refreshes: Sequence[Sample], name: str) -> str:
+    return f"{1000 * _median([s['parts'][name] for s in refreshes]):.0f}"
+
+
+def _work(refreshes: Sequence[Sample]) -> list[str]:
+    def of(name: str, unit: float = 1) -> str:
+        return f"{_median([s['work'][name] for s in refreshes]) / unit:,.0f}"
+
+    def statements(name: str) -> float:
+        return _median([s["parts"][name] for s in refreshes])
+
+    settings, metadata = statements("statements_settings"), statements("statements_metadata")
+    counted = [statements("statements") - settings - metadata, metadata, settings]
+    return [f"{count:.0f}" for count in counted] + [
+        of("jobs"),
+        of("tasks"),
+        of("files_read"),
+        of("bytes_read", 1024),
+        of("files_written"),
+        of("bytes_written", 1024),
+    ]
+
+
+def _model(samples: Sequence[Sample], change: str, way: str, model: str) -> str:
+    return shown(_median([s["models"][model] for s in chosen(samples, change=change, way=way)]))

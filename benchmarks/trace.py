@@ -1,0 +1,113 @@
+"""Which statements a dbt run gives to Spark, and how long each takes."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from dbt.adapters.sparkivm.ivm import IvmMixin
+from dbt.adapters.sparkivm.session import SessionHandle
+
+KINDS = {"MERGE": "write", "CREATE": "write", "INSERT": "write", "SET": "setting"}
+
+
+@dataclass
+class Statement:
+    """One statement.
+
+    Attributes:
+        sql: its text.
+        began: when, in seconds since the epoch.
+        seconds: in Spark and on the way there, with the fetching of its rows.
+    """
+
+    sql: str
+    began: float
+    seconds: float = 0.0
+
+    @property
+    def kind(self) -> str:
+        """`write`, `setting` or `metadata`."""
+        text = self.sql
+        while text.lstrip().startswith("/*"):  # dbt's remark on who asks
+            text = text.split("*/", 1)[1]
+        word = text.split(None, 1)[0].upper()
+        return KINDS.get("SET" if word == "RESET" else word, "metadata")
+
+
+@dataclass
+class Trace:
+    """What was traced.
+
+    Attributes:
+        statements: all statements of dbt, in order; `inside` those of a model's refresh.
+        refreshing: seconds in `adapter.ivm_request` and `ivm_refresh`, planning and all.
+    """
+
+    statements: list[Statement] = field(default_factory=list)
+    inside: list[Statement] = field(default_factory=list)
+    refreshing: float = 0.0
+
+    def seconds(self, kind: str) -> float:
+        """The time of a refresh's statements of one kind."""
+        return sum(s.seconds for s in self.inside if s.kind == kind)
+
+    @property
+    def planning(self) -> float:
+        """The time of the refresh that went into none of its statements: the planner's."""
+        return self.refreshing - sum(s.seconds for s in self.inside)
+
+
+@contextmanager
+def traced() -> Iterator[Trace]:
+    """Trace what dbt does in this process, as long as it uses one thread."""
+    trace = Trace()
+    kept = {name: SessionHandle.__dict__[name] for name in ("execute", "fetchall", "description")}
+    calls = {name: getattr(IvmMixin, name) for name in ("ivm_request", "ivm_refresh")}
+
+    def execute(handle: SessionHandle, sql: str, bindings: Any = None) -> None:
+        trace.statements.append(Statement(sql, time.time()))
+        _timed(trace, lambda: kept["execute"](handle, sql, bindings))
+
+    def inside(call: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(call)  # with dbt's mark of what Jinja may call
+        def timed(*arguments: Any, **options: Any) -> Any:
+            first, began = len(trace.statements), time.perf_counter()
+            try:
+                return call(*arguments, **options)
+            finally:
+                trace.refreshing += time.perf_counter() - began
+                trace.inside += trace.statements[first:]
+
+        return timed
+
+    replaced = {
+        "execute": execute,
+        "fetchall": lambda handle: _timed(trace, lambda: kept["fetchall"](handle)),
+        "description": property(
+            lambda handle: _timed(trace, lambda: kept["description"].fget(handle))
+        ),
+    }
+    try:
+        for name, method in replaced.items():
+            setattr(SessionHandle, name, method)
+        for name, call in calls.items():
+            setattr(IvmMixin, name, inside(call))
+        yield trace
+    finally:
+        for name, method in kept.items():
+            setattr(SessionHandle, name, method)
+        for name, call in calls.items():
+            setattr(IvmMixin, name, call)
+
+
+def _timed(trace: Trace, work: Callable[[], Any]) -> Any:
+    began = time.perf_counter()
+    try:
+        return work()
+    finally:
+        trace.statements[-1].seconds += time.perf_counter() - began

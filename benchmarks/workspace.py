@@ -1,0 +1,116 @@
+"""A folder outside the project with a copy of the dbt project, its data and its Spark."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.catalog import PROJECT
+from benchmarks.changes import SOURCES
+from benchmarks.status import Status, Work
+from benchmarks.trace import Trace, traced
+from demo.commands import Dbt, Run
+from integration_tests.tpch import load
+
+TARGETS = {"refresh": "ivm", "stock": "stock", "table": "table"}
+"""The dbt target of each way in which dbt brings a model up to date."""
+
+
+@dataclass
+class Measured:
+    """One measurement.
+
+    Attributes:
+        seconds: by the wall; of a model of dbt its execution time, without dbt's own start.
+        work: what Spark did.
+        run: dbt's results, if it was dbt.
+        trace: its statements, if they were traced.
+    """
+
+    seconds: float
+    work: Work
+    run: Run | None = None
+    trace: Trace | None = None
+
+
+class Workspace:
+    """Where one scale is measured. One process can have one, as its Spark keeps its places.
+
+    Args:
+        folder: an empty folder, or one of an earlier workspace of the same scale.
+        scale: TPC-H's scale factor.
+    """
+
+    def __init__(self, folder: Path, scale: float) -> None:
+        """Generate and load the data, unless that was done already."""
+        self.project = folder / "project"
+        if not self.project.exists():
+            shutil.copytree(PROJECT, self.project, ignore=shutil.ignore_patterns(".*", "target"))
+        load.generate(scale, folder / "data")
+        self.session = load.session_of_profile(self.project)
+        self.session.conf.set("spark.sql.ansi.enabled", "false")  # as dbt-spark has it
+        self.sql = load.sql_of(self.session)
+        loaded = folder / "loaded"
+        if not loaded.exists():
+            self._load(folder / "data")
+            loaded.touch()
+        self.status = Status(self.session)
+        self._dbt = {
+            way: Dbt(self.project, target, lambda model: None) for way, target in TARGETS.items()
+        }
+
+    def dbt(self, way: str, *options: str) -> Measured:
+        """A warm `dbt run`, in this process; traced if it refreshes."""
+        self.status.since()
+        with traced() as trace:
+            began = time.perf_counter()
+            run = self._dbt[way].run(*options)
+            wall = time.perf_counter() - began
+        return Measured(wall, self.status.since(), run, trace)
+
+    def model(self, way: str, name: str, *options: str) -> Measured:
+        """A model brought up to date by a warm `dbt run`: its execution time."""
+        measured = self.dbt(way, "--select", name, *options)
+        assert measured.run is not None
+        measured.seconds = measured.run.models[name].seconds
+        return measured
+
+    def statement(self, sql: str) -> Measured:
+        """A statement on the warm session."""
+        return self.measured(lambda: self.sql(sql))
+
+    def measured(self, work: Callable[[], Any]) -> Measured:
+        """Anything else on the warm session."""
+        self.status.since()
+        began = time.perf_counter()
+        work()
+        seconds = time.perf_counter() - began
+        return Measured(seconds, self.status.since())
+
+    def differ(self, one: str, other: str) -> bool:
+        """Whether two queries with the same columns give different bags of rows."""
+        columns = self.session.sql(one).columns
+        shown = ", ".join(f"coalesce(cast(`{c}` as string), 'NULL')" for c in columns)
+        named = ", ".join(f"`{c}`" for c in columns)
+        sums = [
+            self.sql(
+                f"select count(*), sum(cast(xxhash64({shown}) as decimal(38, 0))) "
+                f"from (select {named} from ({query}))"
+            )[0]
+            for query in (one, other)
+        ]
+        return bool(sums[0] != sums[1])
+
+    def _load(self, data: Path) -> None:
+        """The tables of TPC-H with a column for the number of the load that wrote a row."""
+        self.sql(f"create schema if not exists {SOURCES}")
+        for table in load.TABLES:
+            self.sql(
+                f"create or replace table {SOURCES}.{table} using delta "
+                "tblproperties (delta.enableChangeDataFeed = true) as select *, 0 as loaded "
+                f"from parquet.`{data / table}.parquet`"
+            )

@@ -1,0 +1,86 @@
+"""The pure parts of the benchmarks: what they measure is asserted nowhere."""
+
+from __future__ import annotations
+
+import json
+
+from benchmarks.catalog import PROJECT, QUERIES, sections
+from benchmarks.figures import Sample, figure, figure_of, markdown, ratio
+from benchmarks.report import as_json, scales_page
+from benchmarks.status import number
+from benchmarks.trace import Statement
+
+
+def _samples(*seconds: float, way: str = "refresh") -> list[Sample]:
+    return [
+        {
+            "query": "q01",
+            "change": "lineitem 1",
+            "way": way,
+            "seconds": value,
+            "work": {"cpu_seconds": 2 * value},
+        }
+        for value in seconds
+    ]
+
+
+def test_a_figure_is_the_median_with_the_spread() -> None:
+    assert str(figure([3.0, 1.0, 9.0])) == "3.00 (1.00-9.00)"
+
+
+def test_a_ratio_is_that_of_the_medians_or_none() -> None:
+    samples = _samples(1.0, 2.0, 5.0) + _samples(8.0, way="table")
+    full, refresh = (figure_of(samples, way=way) for way in ("table", "refresh"))
+    assert ratio(full, refresh) == 4
+    assert ratio(full, figure_of(samples, way="floor")) is None
+
+
+def test_a_table_shows_ratios_shortly_and_gaps_as_such() -> None:
+    rows = [["q01", 1.234, None], ["q03", 123.4, 5]]
+    assert markdown(["query", "a", "b"], rows) == (
+        "| query | a | b |\n|---|--:|--:|\n| q01 | 1.23 | - |\n| q03 | 123 | 5 |\n"
+    )
+
+
+def test_scales_are_compared_with_the_smallest() -> None:
+    page = scales_page({10.0: _samples(3.0), 1.0: _samples(2.0)})
+    assert "| SF 10 ÷ SF 1 | CPU |" in page
+    assert "| q01, lineitem 1 | 1.50 | 1.50 |" in page
+
+
+def test_a_floor_is_cut_at_its_titles() -> None:
+    text = "-- create\nselect 1\n\n-- nation: a remark\nmerge\n"
+    assert sections(text) == {"create": "select 1", "nation": "merge"}
+
+
+def test_every_floor_can_be_built_and_checked_and_belongs_to_a_change() -> None:
+    for query in QUERIES:
+        if query.floor:
+            tables = {change.table for change in query.changes}
+            assert {"create", "check"} <= query.floor.keys() <= {"create", "check"} | tables
+
+
+def test_every_query_is_a_model() -> None:
+    models = {path.stem for path in (PROJECT / "models" / "queries").glob("*.sql")}
+    assert models == {query.name for query in QUERIES}
+
+
+def test_statements_are_told_apart_behind_the_remark_that_dbt_adds() -> None:
+    kinds = {
+        '/* {"app": "dbt"} */\nMERGE INTO t': "write",
+        "create or replace table t as select 1": "write",
+        "RESET spark.x": "setting",
+        "DESCRIBE HISTORY t": "metadata",
+    }
+    assert {sql: Statement(sql, 0).kind for sql in kinds} == kinds
+
+
+def test_a_number_of_spark_is_read_with_and_without_its_spread() -> None:
+    assert number("1,234") == 1234
+    assert number("total (min, med, max (stageId: taskId))\n12 (1, 2, 9 (stage 3.0: task 4))") == 12
+
+
+def test_the_json_has_a_sample_a_line_and_no_false_precision() -> None:
+    text = as_json({"scale": 1.0, "samples": _samples(1.23456)})
+    assert json.loads(text)["samples"][0]["work"] == {"cpu_seconds": 2.469}
+    assert len(text.splitlines()) == 5
