@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.catalog import Change
-from benchmarks.workspace import TARGETS, Workspace
+from benchmarks.workspace import TARGETS, Workspace, target_path
 
 MODEL = "q09"
 CHANGE = Change("lineitem", 1)
@@ -56,6 +56,7 @@ def _dbt(folder: Path, target: str, *options: str) -> float:
     project = str(folder / "project")
     command = [str(Path(sys.executable).with_name("dbt")), "run", "--target", target]
     places = ["--project-dir", project, "--profiles-dir", project]
+    places += ["--target-path", target_path(target)]
     began = time.perf_counter()
     subprocess.run(
         [*command, *places, "--select", MODEL, *options], check=True, capture_output=True
