@@ -22,7 +22,7 @@ from benchmarks.figures import (
 
 PARTS = ("dbt", "planning", "metadata", "settings", "merge")
 RATIOS = ("full ÷ refresh", "refresh ÷ floor", "refresh ÷ stock")
-SPARK = ("jobs", "tasks", "files read", "KB read", "files written", "KB written")
+SPARK = ("jobs", "tasks", "rows read", "files read", "KB of these", "files written", "KB written")
 WORK = ("write", "metadata", "settings", *SPARK)
 
 
@@ -114,7 +114,7 @@ def queries_page(samples: Sequence[Sample]) -> str:
         "Medians in milliseconds.\n",
         markdown(["query, changed rows", *PARTS], parts),
         "Medians of what Spark did for it. Statements that write, that ask for metadata and that "
-        "change a setting; kilobytes with those of Delta's log.\n",
+        "change a setting; rows and files with those of Delta's log.\n",
         markdown(
             ["query, changed rows", *WORK],
             work,
@@ -208,6 +208,7 @@ def _work(refreshes: Sequence[Sample]) -> list[str]:
     return [f"{count:.0f}" for count in counted] + [
         of("jobs"),
         of("tasks"),
+        of("rows_read"),
         of("files_read"),
         of("bytes_read", 1024),
         of("files_written"),

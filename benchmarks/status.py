@@ -7,7 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-_FILES = {"number of files read": "files_read", "number of written files": "files_written"}
+_METRICS = {
+    "number of files read": "files_read",
+    "size of files read": "bytes_read",
+    "number of written files": "files_written",
+}
+_UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
 
 @dataclass
@@ -20,9 +25,10 @@ class Work:
         job_seconds: the jobs' times, added up.
         task_seconds: the tasks' times, added up.
         cpu_seconds: the processor time of the JVM, with planning, compilation and collection.
-        bytes_read: by tasks, from files (also from Delta's log).
+        rows_read: from files, by tasks: after the pruning of row groups.
+        files_read: by scans of tables and of Delta's log.
+        bytes_read: the sizes of these files; less is read of those in columns.
         bytes_written: by tasks.
-        files_read: by scans.
         files_written: by writes.
     """
 
@@ -31,9 +37,10 @@ class Work:
     job_seconds: float = 0.0
     task_seconds: float = 0.0
     cpu_seconds: float = 0.0
+    rows_read: int = 0
+    files_read: int = 0
     bytes_read: int = 0
     bytes_written: int = 0
-    files_read: int = 0
     files_written: int = 0
 
 
@@ -51,9 +58,8 @@ class Status:
         self._listed = context._jvm.scala.jdk.javaapi.CollectionConverters.asJava
         self._stages = self._spark.statusStore()
         self._queries = session._jsparkSession.sharedState().statusStore()
-        java = context._jvm.java.lang.management.ManagementFactory
-        self._beans = java.getPlatformMBeanServer()
-        self._machine = context._jvm.javax.management.ObjectName("java.lang:type=OperatingSystem")
+        source = context._jvm.org.apache.spark.metrics.source.JVMCPUSource()
+        self._processor = source.metricRegistry().getGauges().get("jvmCpuTime")
         self._job = self._query = -1
         self._cpu = 0.0
         self.since()
@@ -79,7 +85,7 @@ class Status:
         return work
 
     def _cpu_now(self) -> float:
-        return float(self._beans.getAttribute(self._machine, "ProcessCpuTime")) / 1e9
+        return float(self._processor.getValue()) / 1e9
 
     def _newest(self, items: Any, key: str, known: int) -> Iterator[Any]:
         for item in self._listed(items):
@@ -98,22 +104,26 @@ class Status:
                 continue
             work.tasks += stage.numCompleteTasks()
             work.task_seconds += stage.executorRunTime() / 1e3
-            work.bytes_read += stage.inputBytes()
+            work.rows_read += stage.inputRecords()
             work.bytes_written += stage.outputBytes()
 
     def _add_files(self, work: Work, query: Any) -> None:
         values = None
-        for metric in self._listed(query.metrics()):
-            name = _FILES.get(metric.name())
-            if name is None:
+        # Adaptive execution lists a metric again for each plan that it makes.
+        metrics = {m.accumulatorId(): m.name() for m in self._listed(query.metrics())}
+        for accumulator, name in metrics.items():
+            field = _METRICS.get(name)
+            if field is None:
                 continue
             values = values or self._queries.executionMetrics(query.executionId())
-            found = values.get(metric.accumulatorId())
+            found = values.get(accumulator)
             if found.isDefined():
-                setattr(work, name, getattr(work, name) + number(found.get()))
+                setattr(work, field, getattr(work, field) + number(found.get()))
 
 
 def number(shown: str) -> int:
-    """A number as Spark shows it: `1,234`, or with its spread over the tasks in a second line."""
-    match = re.search(r"[\d,]+", shown.splitlines()[-1])
-    return int(match[0].replace(",", "")) if match else 0
+    """A number as Spark shows it: `1,234`, `4.4 KiB`; with its spread over tasks in a second line."""
+    match = re.search(r"([\d,.]+)(?: ([KMGT]iB))?", shown.splitlines()[-1])
+    if match is None:
+        return 0
+    return round(float(match[1].replace(",", "")) * _UNITS.get(match[2], 1))

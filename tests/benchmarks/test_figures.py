@@ -75,8 +75,9 @@ def test_statements_are_told_apart_behind_the_remark_that_dbt_adds() -> None:
     assert {sql: Statement(sql, 0).kind for sql in kinds} == kinds
 
 
-def test_a_number_of_spark_is_read_with_and_without_its_spread() -> None:
+def test_a_number_of_spark_is_read_with_its_unit_and_without_its_spread() -> None:
     assert number("1,234") == 1234
+    assert number("4.5 KiB") == 4608
     assert number("total (min, med, max (stageId: taskId))\n12 (1, 2, 9 (stage 3.0: task 4))") == 12
 
 
