@@ -122,7 +122,7 @@ class Status:
 
 
 def number(shown: str) -> int:
-    """A number as Spark shows it: `1,234`, `4.4 KiB`; with its spread over tasks in a second line."""
+    """A number as Spark shows it: `1,234`, `4.4 KiB`; of several tasks in the second line."""
     match = re.search(r"([\d,.]+)(?: ([KMGT]iB))?", shown.splitlines()[-1])
     if match is None:
         return 0
