@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
+
 _METRICS = {
     "number of files read": "files_read",
     "size of files read": "bytes_read",
@@ -99,7 +101,10 @@ class Status:
             began = job.submissionTime().get().getTime()
             work.job_seconds += (job.completionTime().get().getTime() - began) / 1e3
         for number in self._listed(job.stageIds()):
-            stage = self._stages.lastStageAttempt(number)
+            try:
+                stage = self._stages.lastStageAttempt(number)
+            except Py4JJavaError:  # Spark forgets skipped stages first
+                continue
             if stage.status().toString() == "SKIPPED":
                 continue
             work.tasks += stage.numCompleteTasks()
