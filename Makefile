@@ -1,15 +1,17 @@
 # `make` shows the targets. PYTHON chooses the interpreter of `make setup`, SCALE the demo's size,
-# WORKERS how many processes run the tests, each with a Spark of its own.
+# WORKERS how many processes run the tests, each with a Spark of its own, EXAMPLES how many random
+# models test-random tries.
 PYTHON ?= python3
 SCALE ?= 0.1
 WORKERS ?= 2
+EXAMPLES ?= 1000
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.setup-done
 BENCH_STAMP := $(VENV)/.bench-done
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-tpcds check format clean docs bench
+.PHONY: help setup demo test test-tpcds test-random check format clean docs bench
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,6 +31,9 @@ test: setup ## Run the default test suite (ARGS='-k name' to choose)
 
 test-tpcds: setup ## Maintain the 99 queries of TPC-DS on DuckDB and Spark (ARGS='-k q14' to choose)
 	$(BIN)/python -m pytest tests/tpcds --ivm-tpcds $(ARGS)
+
+test-random: setup ## Maintain EXAMPLES=1000 new random models on DuckDB
+	$(BIN)/python -m pytest tests/planner/test_property.py --ivm-examples $(EXAMPLES) $(ARGS)
 
 check: setup ## Lint, formatting and types
 	$(BIN)/ruff check .

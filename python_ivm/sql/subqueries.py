@@ -334,8 +334,13 @@ class Inside:
         if aggregated:
             shown = of_no_rows(grouping.apply(value), grouping)
         else:
-            grouping.measures.append(Named("value", _only(value)))
-            shown = ColumnRef(grouping.relation, "value").expression()
+            # A group with several rows is an error only where a row of the query around finds it.
+            grouping.measures.append(Named("value", exp.Max(this=value.copy())))
+            grouping.measures.append(Named("number", exp.Count(this=exp.Star())))
+            found, number = (
+                ColumnRef(grouping.relation, m.name).expression() for m in grouping.measures
+            )
+            shown = _one_of(number, found)
         other = Aggregate(node, grouping.relation, keys, tuple(grouping.measures))
         conditions = tuple(
             exp.EQ(this=o, expression=ColumnRef(grouping.relation, k.name).expression())
@@ -492,9 +497,14 @@ def _select(node: exp.Expr) -> exp.Query:
 
 def _only(value: exp.Expr) -> exp.Expr:
     """An aggregate that gives the one value of a group, and Spark's error if there are more."""
-    several = exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(1))
+    return _one_of(exp.Count(this=exp.Star()), exp.Max(this=value.copy()))
+
+
+def _one_of(number: exp.Expr, value: exp.Expr) -> exp.Expr:
+    """A value, and Spark's error where it is one of several."""
+    several = exp.GT(this=number, expression=exp.Literal.number(1))
     error = exp.Anonymous(this="raise_error", expressions=[exp.Literal.string(TOO_MANY)])
-    return exp.Case().when(several, error).else_(exp.Max(this=value.copy()))
+    return exp.Case().when(several, error).else_(value)
 
 
 def of_no_rows(shown: exp.Expr, grouping: AfterGrouping) -> exp.Expr:

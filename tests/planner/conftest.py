@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 from tests.planner.lake import Lake
 
-DEFAULT_EXAMPLES = 150
+DEFAULT_EXAMPLES = 70
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -31,6 +31,8 @@ def pytest_configure(config: pytest.Config) -> None:
         "ivm",
         max_examples=wanted or DEFAULT_EXAMPLES,
         derandomize=wanted is None,
+        # To shrink a failure takes minutes: only where new ones are looked for.
+        phases=[Phase.generate] if wanted is None else [Phase.generate, Phase.shrink],
         database=None,
         deadline=None,
         print_blob=wanted is not None,

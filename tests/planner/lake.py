@@ -24,6 +24,7 @@ from python_ivm.sources.clock import Instant
 from python_ivm.sources.history import Commit, SourceVersion
 from python_ivm.sql import clock
 from python_ivm.sql.inline import View as SourceView
+from python_ivm.sql.modifiers import without_order
 from python_ivm.sql.render import union_all
 from tests.planner import generators
 
@@ -53,6 +54,7 @@ class Lake:
         self.now = instant("2024-05-01 12:00:00")
         self.executed: list[Statement] = []
         self.functions: list[str] = []
+        self._translated: dict[str, str] = {}
 
     # -- sources ---------------------------------------------------------------------------
 
@@ -189,6 +191,11 @@ class Lake:
 
     def duck(self, sql: str) -> str:
         """Spark SQL as DuckDB's, reading versions and change feeds from plain tables."""
+        if sql not in self._translated:
+            self._translated[sql] = self._translate(sql)
+        return self._translated[sql]
+
+    def _translate(self, sql: str) -> str:
         (tree,) = sqlglot.parse(sql, read="spark")
         assert tree is not None
         for table in list(tree.find_all(exp.Table)):
@@ -237,12 +244,17 @@ class Lake:
         """The rows of a public view, as a bag."""
         return bag(self.db.execute(f"select * from s.{model}").fetchall())
 
+    def without_order(self, model: str) -> Counter[Row]:
+        """The rows of a public view without the ORDER BY and LIMIT at its top, as a bag."""
+        text, _ = without_order(self.views[model].text)
+        return bag(self.db.execute(self.duck(text)).fetchall())
+
     def recomputed(self, sql: str) -> Counter[Row]:
         """The rows of a query over the sources now, as a bag."""
         return bag(self.db.execute(self.duck(clock.at(sql, self.now))).fetchall())
 
     def chosen(self, sql: str) -> Counter[Row] | None:
-        """The rows of the planner's form of a query that has several results."""
+        """The rows of the planner's form of a query that has several results, without its LIMIT."""
         versions = {f"s.{t}": SourceVersion(len(rows) - 1, "") for t, rows in self.rows.items()}
         form = one_of_several(sql, versions, self)
         return None if form is None else bag(self.db.execute(self.duck(form)).fetchall())
@@ -307,7 +319,7 @@ def instant(time: str) -> Instant:
 
 
 def _spark_type(duck: str) -> str:
-    if "MAP(" in duck:
+    if "MAP(" in duck or "STRUCT(" in duck:
         return exp.DataType.build(duck, dialect="duckdb").sql("spark").lower()
     return {"HUGEINT": "bigint", "INTEGER": "int", "VARCHAR": "string"}.get(duck, duck.lower())
 

@@ -6,14 +6,17 @@ Not part of the default run: ``pytest tests/spark --ivm-spark-examples=50``.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import date
 from decimal import Decimal
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, note, settings
+from pyspark.sql import Row
 
-from tests.planner.test_property import Case, Step, cases
+from tests.planner.cases import MODEL, Case, Step, cases
+from tests.planner.test_property import limit
 from tests.spark.workbench import Bench, View
 
 
@@ -37,32 +40,50 @@ def test_random_views_equal_their_queries(bench: Bench, pytestconfig: pytest.Con
 
 
 def _check(bench: Bench, case: Case) -> None:
-    """Build a random view, and refresh it after each round of changes."""
-    name = f"m{len(bench.views) + 1}"
-    sql = re.sub(r"\bs\.(t\d)\b", rf"{bench.schema}.\1", case.sql)
-    note(sql)
-    view = View(bench, name, sql)
-    bench.views.append(view)
-    for number, (columns, rows) in enumerate(case.tables, 1):
+    """Build a random view, and refresh it after each round of changes; the clock is Spark's own."""
+    number = len(bench.views) + 1
+    bench.views = bench.views[:number]
+    note(case.told())
+
+    def here(sql: str) -> str:
+        names = {below.name: f"{below.name}_{number}" for below in case.below}
+        found = re.sub(r"\bs\.([mv]\d)\b", lambda m: f"{bench.schema}.{names[m[1]]}", sql)
+        return re.sub(r"\bs\.(t\d)\b", rf"{bench.schema}.\1", found)
+
+    for table, (columns, rows) in enumerate(case.tables, 1):
         shape = ", ".join(f"{column} {kind}" for column, kind in columns.items())
-        bench.sql(f"drop table if exists t{number}")
-        bench.table(f"t{number}", shape, *(_row(row, columns) for row in rows))
-    view.refresh("full")
-    for steps in case.rounds:
-        for step in steps:
+        bench.sql(f"drop table if exists t{table}")
+        bench.table(f"t{table}", shape, *(_row(row, columns) for row in rows))
+    models = []
+    for below in case.below:
+        if below.kind == MODEL:
+            models.append(View(bench, f"{below.name}_{number}", here(below.sql)))
+            models[-1].refresh("full")
+        else:
+            bench.sql(f"create or replace view {below.name}_{number} as {here(below.sql)}")
+    view = View(bench, f"m{number}", here(case.sql))
+    bench.views.append(view)
+    first = [view.refresh("full").refresh, *(m.run().refresh for m in models)]
+    rebuilt = any(limit(refresh) for refresh in first)
+    for round_ in case.rounds:
+        for step in round_.steps:
             note(str(step))
             _apply(bench, step, case.tables[step.table][0])
+        for model in [] if round_.stale else models:
+            model.refresh(None)
         outcome = view.refresh(None)
         note("\n".join(s.sql for s in outcome.refresh.statements))
-        if not case.full:
+        if not rebuilt:
             assert outcome.refresh.strategy.value != "full", outcome.refresh.explanation
-    view.refresh("noop")
+    if not rebuilt:
+        view.refresh("noop")
 
 
 def _apply(bench: Bench, step: Step, columns: dict[str, str]) -> None:
     """Commit one step; rows that are equal go or change together."""
     table = f"t{step.table + 1}"
     present = [tuple(row) for row in bench.sql(f"select * from {table}")]
+    present = [tuple(v.asDict() if isinstance(v, Row) else v for v in row) for row in present]
     chosen = [present[index % len(present)] for index in step.chosen] if present else []
     where = " or ".join(f"({_same(row, columns)})" for row in chosen) or "false"
     new = ", ".join(_row(row, columns) for row in step.rows)
@@ -81,7 +102,7 @@ def _apply(bench: Bench, step: Step, columns: dict[str, str]) -> None:
             items = ", ".join(f"{name} = {name}" for name in columns)
             bench.sql(f"update {table} set {items} where {where}")
         case "again":
-            again = ", ".join(_row(row, columns) for row in set(chosen))
+            again = ", ".join(_row(row, columns) for row in _distinct(chosen))
             bench.sql(f"delete from {table} where {where}")
             if again:
                 bench.sql(f"insert into {table} values {again}")
@@ -109,4 +130,23 @@ def _literal(value: Any, kind: str) -> str:
         return f"cast('{value}' as {kind})"
     if isinstance(value, Decimal):
         return f"cast({value:f} as {kind})"
+    if isinstance(value, list):
+        items = ", ".join("null" if item is None else str(item) for item in value)
+        return f"cast(array({items}) as {kind})"
+    if isinstance(value, Mapping):
+        return f"cast(named_struct({', '.join(_fields(value))}) as {kind})"
     return str(value)
+
+
+def _fields(value: Mapping[str, Any]) -> list[str]:
+    """The arguments of ``named_struct``."""
+    shown = {
+        name: "null" if v is None else f"'{v}'" if isinstance(v, str) else str(v)
+        for name, v in value.items()
+    }
+    return [f"'{name}', {text}" for name, text in shown.items()]
+
+
+def _distinct(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Each row once; values of nested types cannot be hashed."""
+    return list({repr(row): row for row in rows}.values())

@@ -1,0 +1,148 @@
+"""Random subqueries: EXISTS, IN, ANY and scalar ones, correlated by any condition or by none."""
+
+from __future__ import annotations
+
+from tests.planner.queries.expressions import Expressions
+from tests.planner.queries.kinds import DATE, DECIMAL, DOUBLE, INT, STRUCT, TEXT, Column, Relation
+
+COMPARED = (INT, TEXT, DATE, DECIMAL, DOUBLE)
+
+
+class Subqueries(Expressions):
+    """Subqueries in conditions and as values."""
+
+    def query(
+        self, depth: int, top: bool = False, wanted: list[str] | None = None
+    ) -> Relation:  # pragma: no cover
+        """A query expression."""
+        raise NotImplementedError
+
+    def inner(self) -> Relation:
+        """What a subquery reads."""
+        if self.chance(12):
+            body = self.query(0)
+            return Relation(f"({body.sql})", body.columns, body.size)
+        return self.pick(*self.tables, *self.tables, *self.ctes)
+
+    def opened(self) -> tuple[str, list[Column]]:
+        """A subquery's FROM, and what is in scope in it."""
+        self.subqueries -= 1
+        alias = f"sq{self.subqueries}"
+        table = self.inner()
+        columns = table.under(alias)
+        text = f"{table.sql} {alias}"
+        numbers = [c.ref for c in columns if c.type == INT]
+        if self.chance(12):
+            other = self.pick(*self.tables)
+            more = other.under(f"{alias}j")
+            side = self.pick("", "left ", "full ")
+            left = self.pick(*[c for c in columns if c.type == INT] or [None])
+            if left is not None:
+                text += f" {side}join {other.sql} {alias}j on {left.ref} = {alias}j.{more[0].name}"
+                if more[0].type == INT:
+                    return text, columns + more
+                text = f"{table.sql} {alias}"
+        if numbers and self.chance(10):
+            outer = self.pick("", "outer ")
+            array = f"array({self.pick(*numbers)}, 2)"
+            text += f" lateral view {outer}explode({array}) {alias}g as ge"
+            columns = [*columns, Column(f"{alias}g.ge", INT)]
+        return text, columns
+
+    def correlated(self, scope: list[Column], columns: list[Column], most: int = 2) -> list[str]:
+        """Conditions that compare columns of the query around with the subquery's."""
+        outer = [c for c in scope if "." in c.ref]
+        pairs = [(x, y) for x in outer for y in columns if x.type == y.type]
+        terms = []
+        for _ in range(self.some(0, most) if pairs else 0):
+            x, y = self.pick(*pairs)
+            same = self.pick("=", "=", "=", "<=>", "<", "<>", ">=")
+            terms.append(f"{y.ref} {same} {x.ref}")
+        if len(terms) == 2 and self.chance(20):
+            return [f"({' or '.join(terms)})"]
+        return terms
+
+    def rows(self, scope: list[Column], correlations: int = 2) -> tuple[str, list[Column]]:
+        """FROM and WHERE of a subquery, and what is in scope in it."""
+        text, columns = self.opened()
+        terms = self.correlated(scope, columns, correlations)
+        if self.chance(25):
+            terms.append(self.condition(columns, deep=self.chance(30)))
+        return f"{text}{' where ' + ' and '.join(terms) if terms else ''}", columns
+
+    def subquery(self, scope: list[Column]) -> str:
+        """A condition with a subquery."""
+        outer = [c for c in scope if c.type in COMPARED and "." in c.ref]
+        kind = self.pick("exists", "not exists", "in", "in", "not in", "scalar", "scalar", "tuple")
+        if not outer or "exists" in kind:
+            text, _ = self.rows(scope)
+            return f"{'not ' if kind.startswith('not') else ''}exists (select 1 from {text})"
+        column = self.pick(*outer)
+        if kind == "scalar":
+            compared = self.pick("<", "=", ">=", "<>")
+            return f"{column.ref} {compared} {self.scalar(column.type, scope)}"
+        text, columns = self.rows(scope, 0 if kind == "tuple" else 2)  # DuckDB has no other
+        match = [c.ref for c in columns if c.type == column.type]
+        if not match:
+            return f"exists (select 1 from {text})"
+        if kind == "tuple":
+            return (
+                f"({column.ref}, {column.ref}) in "
+                f"(select {self.pick(*match)}, {self.pick(*match)} from {text})"
+            )
+        shown = self.pick(*match)
+        if self.chance(10):
+            shown = f"max({shown})"
+        return f"{column.ref} {kind} (select {shown} from {text})"
+
+    def scalar(self, type_: str, scope: list[Column]) -> str:
+        """A subquery as a value."""
+        text, columns = self.rows(scope)
+        match = [c.ref for c in columns if c.type == type_]
+        if type_ == INT and (not match or self.chance(35)):
+            shown = self.pick("count(*)", f"count({self.pick(*columns).ref})")
+        elif not match:
+            return self.value(type_, scope, 0)
+        elif type_ == INT and self.chance(30):
+            shown = f"sum({self.pick(*match)})"
+        else:
+            shown = f"{self.pick('min', 'max')}({self.pick(*match)})"
+        return f"(select {shown} from {text})"
+
+    # -- LATERAL -----------------------------------------------------------------------------
+
+    def lateral(
+        self, text: str, scope: list[Column], size: int, largest: int
+    ) -> tuple[str, list[Column], int]:
+        """A FROM clause with a join to a subquery that names a relation before it."""
+        table = self.inner()
+        columns = table.under("lt")
+        outer = [c for c in scope if "." in c.ref]
+        pairs = [(x, y) for x in outer for y in columns if x.type == y.type and x.type != STRUCT]
+        if size * table.size > largest or not pairs:
+            return text, scope, size
+        form = self.pick("rows", "rows", "aggregate", "group", "distinct", "limit")
+        x, y = self.pick(*pairs)
+        same = self.pick("=", "=", "<", "<=>") if form == "rows" else "="
+        where = f"{y.ref} {same} {x.ref}"
+        if self.chance(30):
+            where += f" and {self.condition(columns)}"
+        shown = self.pick(*columns)
+        items = {
+            "rows": f"{shown.ref} as ge",
+            "aggregate": f"max({shown.ref}) as ge, count(*) as gn",
+            "group": f"{shown.ref} as ge, count(*) as gn",
+            "distinct": f"distinct {shown.ref} as ge",
+            "limit": f"{shown.ref} as ge",
+        }[form]
+        tail = {"group": f" group by {shown.ref}", "limit": f" order by {shown.ref} limit 1"}
+        inside = f"(select {items} from {table.sql} lt where {where}{tail.get(form, '')}) gen"
+        join = self.pick(", lateral", " cross join lateral", " join lateral", " left join lateral")
+        on = " on true" if join.startswith((" join", " left")) else ""
+        made = [Column("gen.ge", shown.type)]
+        if form in ("aggregate", "group"):
+            made.append(Column("gen.gn", INT))
+        if on and self.chance(40):
+            on = f" on {self.condition(made)}"
+        many = 1 if form in ("aggregate", "limit") else 2
+        return f"{text}{join} {inside}{on}", [*scope, *made], size * many
