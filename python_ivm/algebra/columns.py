@@ -28,6 +28,11 @@ class Named:
     expression: exp.Expr
 
 
+_UNBROKEN = (exp.Literal, exp.Func, exp.Dot, exp.Bracket)
+"""What needs no parentheses in a larger expression, unless it is binary: to sqlglot AND and OR are
+functions, too."""
+
+
 def columns_of(expression: exp.Expr) -> set[ColumnRef]:
     """The columns that an expression names."""
     return {ColumnRef(c.table, c.name) for c in expression.find_all(exp.Column)}
@@ -64,7 +69,7 @@ def substitute(expression: exp.Expr, mapping: Mapping[ColumnRef, exp.Expr]) -> e
         new = found.copy()
         if isinstance(new, exp.Column):
             new.this.meta.update(column.this.meta)  # errors still say where
-        elif not isinstance(new, (exp.Literal, exp.Func, exp.Dot, exp.Bracket)):
+        elif isinstance(new, exp.Binary) or not isinstance(new, _UNBROKEN):
             new = exp.paren(new, copy=False)
         if column is result:
             return new

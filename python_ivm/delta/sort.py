@@ -18,7 +18,8 @@ def delta(node: Sort, changes: Changes, inner: Inner) -> list[Term]:
     """The input's delta where there is no LIMIT, for then the order has no effect."""
     if node.limit is None and node.offset is None:
         return inner(node.input, changes)
-    relation = f"{node.schema[0].relation}_top"
+    first = next((c.relation for c in node.schema), "rows")  # only their number may be asked for
+    relation = f"{first}_top"
     names = {c: f"{c.relation}_{c.name}" for c in node.schema}
     terms = []
     for part, sign, title in (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from python_ivm.algebra.nodes import ClockFilter
 from python_ivm.delta.compile import delta
 from python_ivm.delta.term import Changes
 from python_ivm.errors import InvalidModel, IvmError, Unsupported
@@ -144,7 +145,8 @@ class Planner:
             )
         read = {key: change for key, change in moved.items() if key in how.query.sources}
         clock = self.model.clock(bookmark)
-        clock_moved = self.model.clock_moved(bookmark)
+        asks_clock = any(isinstance(node, ClockFilter) for node in how.query.plan.walk())
+        clock_moved = asks_clock and self.model.clock_moved(bookmark)
         if not read and not clock_moved:
             return Refresh(Strategy.NOOP, "UNCHANGED", "no row changed that the query reads")
         only_inserts = {key: change.change is Change.INSERTS for key, change in read.items()}

@@ -44,6 +44,8 @@ def qualify_inner_names(select: exp.Select, known: Relations) -> None:
         own = set(known.columns(query))
         shown = {s.alias.lower() for s in query.selects if s.alias}
         for column in query.find_all(exp.Column):
+            if column.parent_select is not query:
+                continue
             clause = column.find_ancestor(exp.Select, exp.Order, exp.Group, exp.Having)
             named_by_output = clause is not query and column.name.lower() in shown
             if len(column.parts) == 1 and column.name.lower() in own and not named_by_output:
@@ -233,12 +235,40 @@ def _joined(
 
 
 def _outer_columns(node: exp.Expr, within: exp.Expr | None = None) -> list[exp.Column]:
-    """The columns in an expression that belong to a query around a tree."""
-    own = {
-        source.alias_or_name
-        for source in (within or node).find_all(exp.Table, exp.Subquery, exp.Lateral, exp.Values)
-    }
-    return [c for c in node.find_all(exp.Column) if c.table and c.table not in own]
+    """The columns in an expression that belong to a query around a tree, or a copy of it."""
+    top = within or node
+    return [c for c in node.find_all(exp.Column) if c.table and not _belongs_within(c, top)]
+
+
+def _belongs_within(column: exp.Column, top: exp.Expr) -> bool:
+    """Whether a column's relation stands in the FROM of a SELECT between it and the tree's top."""
+    node: exp.Expr = column
+    derived = False
+    while node is not top and node.parent is not None:
+        below, node = node, node.parent
+        if isinstance(node, (exp.From, exp.Join)) and not isinstance(below, exp.Lateral):
+            derived = not (isinstance(node, exp.Join) and below.arg_key == "on")
+        if isinstance(node, exp.Select):
+            if not derived and column.table in _relations(node):
+                return True
+            derived = False
+    return False
+
+
+def _relations(select: exp.Select) -> set[str]:
+    """The names of the relations in a SELECT's FROM, those of joins in parentheses included."""
+    names: set[str] = set()
+    from_ = select.args.get("from_")
+    items = [from_.this] if from_ is not None else []
+    items += [join.this for join in select.args.get("joins") or []]
+    items += select.args.get("laterals") or []
+    while items:
+        item = items.pop()
+        names.add(item.alias_or_name)
+        items += [join.this for join in item.args.get("joins") or []]
+        if isinstance(item, exp.Subquery) and not isinstance(item.this, exp.Query):
+            items.append(item.this)
+    return names
 
 
 def _not_yet(what: str, node: exp.Expr) -> NotYetImplemented:

@@ -9,7 +9,8 @@ from sqlglot import exp
 from sqlglot.errors import OptimizeError, SqlglotError
 from sqlglot.optimizer.qualify import qualify as sqlglot_qualify
 
-from python_ivm.errors import InvalidModel
+from python_ivm.algebra.normalize import conjuncts
+from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.sql.generators import as_lateral_views
 from python_ivm.sql.lateral import qualify_inner_names
 from python_ivm.sql.parse import DIALECT, position, table_references
@@ -34,6 +35,7 @@ def qualify(query: exp.Query, schemas: Schemas) -> exp.Query:
 
     Raises:
         InvalidModel: For an unknown table or column, or an ambiguous one, with its position.
+        NotYetImplemented: For some joins in and beside parentheses.
     """
     tree = query.copy()
     for reference in table_references(query):
@@ -58,13 +60,73 @@ def qualify(query: exp.Query, schemas: Schemas) -> exp.Query:
         qualify_inner_names(select, known)
     for written in tree.find_all(exp.Coalesce):
         written.meta["written"] = True
+    for join in tree.find_all(exp.Join):
+        join.meta["merges"] = bool(join.args.get("using")) or join.method == "NATURAL"
+    _show_fields_of_merged_columns(tree)
     try:
         qualified = sqlglot_qualify(tree, schema=known.schema, dialect=DIALECT)
     except OptimizeError as error:
+        if re.match(r"Unknown table: (Line|$)", str(error)):  # a join in parentheses has no name
+            raise NotYetImplemented(
+                "USING, NATURAL, SEMI or ANTI JOIN in or beside a join in parentheses",
+                operator="JOIN",
+                hint="Write the join as a derived table.",
+            ) from error
         raise _unresolved(query, mapping, str(error)) from error
     except SqlglotError as error:
         raise InvalidModel(str(error)) from error
+    _compare_merged_columns(qualified)
     return _left_columns_of_inner_using(qualified)
+
+
+def _show_fields_of_merged_columns(tree: exp.Query) -> None:
+    """Tell sqlglot that ``p.a`` is a field of a column that USING merges, and no column of p."""
+    for select in tree.find_all(exp.Select):
+        if not any(join.meta["merges"] for join in select.args.get("joins") or []):
+            continue
+        every = tree.find_all(exp.Table, exp.Subquery, exp.Lateral, exp.Values)
+        relations = {relation.alias_or_name.lower() for relation in every}
+        for column in list(select.find_all(exp.Column)):
+            if column.parent_select is select and len(column.parts) == 2:
+                first, last = column.parts
+                if first.name.lower() not in relations:
+                    column.replace(exp.Dot(this=exp.column(first.copy()), expression=last.copy()))
+
+
+def _compare_merged_columns(tree: exp.Query) -> None:
+    """Let USING compare what the joins before have merged, in place.
+
+    Where sqlglot takes the first relation's column, that may be NULL after a right or full join.
+    HAVING, QUALIFY and ORDER BY, in which sqlglot leaves a merged column as it is, get it as well.
+    """
+    for select in tree.find_all(exp.Select):
+        merged: dict[str, exp.Expr] = {}
+        unseen: set[str] = set()
+        holders: dict[str, list[exp.Expr]] = {}
+        for join in select.args.get("joins") or []:
+            if join.is_semi_or_anti_join:
+                unseen.add(join.alias_or_name)
+            if not join.meta.get("merges") or join.args.get("on") is None:
+                continue
+            for term in conjuncts(join.args["on"]):
+                left, right = term.args["this"], term.args["expression"]
+                if right.name in merged:
+                    left = merged[right.name].copy()
+                elif isinstance(left, exp.Coalesce):
+                    seen = [c for c in (left.this, *left.expressions) if c.table not in unseen]
+                    left = exp.func("coalesce", *seen) if len(seen) > 1 else seen[0]
+                term.set("this", left)
+                if join.is_semi_or_anti_join:
+                    continue
+                holders.setdefault(right.name, [left]).append(right)
+                both = exp.func("coalesce", left.copy(), right.copy())
+                merged[right.name] = {"RIGHT": right, "FULL": both}.get(join.side, left)
+        outputs = {item.alias_or_name for item in select.selects}
+        for clause in filter(None, (select.args.get(k) for k in ("having", "qualify", "order"))):
+            for column in list(clause.find_all(exp.Column)):
+                held = holders.get(column.name) if not column.table else None
+                if held and column.parent_select is select and column.name not in outputs:
+                    column.replace(exp.func("coalesce", *(h.copy() for h in held)))
 
 
 def _refuse_two_of_one_name(select: exp.Select) -> None:

@@ -160,7 +160,12 @@ class Renderer:
 
     def _nested(self, node: Node) -> exp.Expr:
         """Several relations as one item of a FROM clause: a join in parentheses."""
-        select = self._join(node, nested=True) if isinstance(node, Join) else self._open(node)
+        if isinstance(node, Join):
+            select = self._join(node, nested=True)
+        elif isinstance(node, LeftJoin):
+            select = self._left_join(node, nested=True)
+        else:
+            select = self._open(node)
         if select.args.get("where") is not None:
             raise Internal(f"{type(node).__name__} with a condition cannot stand in FROM")
         first = select.args["from_"].this.copy()
@@ -200,6 +205,8 @@ class Renderer:
 
     def _open(self, node: Node) -> exp.Select:
         """A plan as a SELECT that can still take conditions, or a list of columns."""
+        if isinstance(node, Sort) and len({c.relation for c in node.schema}) == 1:
+            return exp.Select().from_(self.relation(node))  # else they would be under its LIMIT
         block = self._block(node)
         if not block.closed and not block.ordered and isinstance(block.select, exp.Select):
             return block.select
@@ -269,8 +276,10 @@ class Renderer:
             raise Internal("A join condition names a column that no input has")
         return select.where(*(c.copy() for c in local), copy=False) if local else select
 
-    def _left_join(self, node: LeftJoin) -> exp.Select:
-        select = self._open(node.left)
+    def _left_join(self, node: LeftJoin, nested: bool = False) -> exp.Select:
+        """A left join; a nested one has no WHERE, where conditions of its left side could stand."""
+        left = node.left
+        select = exp.Select().from_(self.relation(left)) if nested else self._open(left)
         return _add_join(
             select, self.relation(node.right), node.conditions or (exp.true(),), side="left"
         )

@@ -131,8 +131,11 @@ class Measures:
         argument = call.this.expressions[0] if isinstance(call.this, exp.Distinct) else call.this
         value = _filtered(argument, condition)
         every = isinstance(call, exp.LogicalAnd)
-        simple = isinstance(argument, (exp.Column, exp.Func, exp.Paren))
-        holds = argument.copy() if simple else exp.paren(argument.copy())
+        # To sqlglot AND and OR are functions, too.
+        bound = isinstance(argument, (exp.Binary, exp.Unary)) and not isinstance(
+            argument, exp.Paren
+        )
+        holds = exp.paren(argument.copy()) if bound else argument.copy()
         deciding = exp.Not(this=holds) if every else holds
         one = exp.Case().when(deciding, exp.Literal.number(1))
         decided = self._nonnull((_filtered(one, condition),), None)
