@@ -87,6 +87,7 @@ class Renderer:
     ctes: dict[str, exp.Query] = field(default_factory=dict)
     _deltas: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
     _names: dict[int, tuple[str, Node]] = field(default_factory=dict)
+    _conditions: int = 0
 
     def query(self, node: Node) -> exp.Query:
         """A plan as one query, whose CTEs are collected in :attr:`ctes`.
@@ -166,8 +167,13 @@ class Renderer:
             select = self._left_join(node, nested=True)
         else:
             select = self._open(node)
-        if select.args.get("where") is not None:
-            raise Internal(f"{type(node).__name__} with a condition cannot stand in FROM")
+        where = select.args.get("where")
+        if where is not None:  # parentheses have no WHERE: a join to one row asks the same
+            self._conditions += 1
+            one = exp.Select().select(exp.alias_(exp.Literal.number(1), "one"))
+            row = one.subquery(f"__ivm_condition_{self._conditions}__")
+            select.set("where", None)
+            select = _add_join(select, row, [where.this], "")
         first = select.args["from_"].this.copy()
         first.set("joins", [join.copy() for join in select.args.get("joins") or []])
         return exp.Subquery(this=first)

@@ -330,3 +330,23 @@ def test_a_limit_over_rows_of_which_only_the_number_matters(xy: Lake) -> None:
     view.keep_up()
     xy.change("x", delete=list(xy.rows["x"][-1])[1:])
     view.refresh()
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select d.i from s.x a join s.y b on a.v > 1 left semi join s.x c on c.i = b.i "
+        "join s.y d on d.i = a.i",
+        "select d.i, a.v from s.x a join s.y b on a.v > 1 and b.i = a.i left semi join s.x c "
+        "on c.i = b.i full join s.y d on d.i = a.i",
+        "select d.i from s.x a join s.y b on a.v > 1 and b.i = a.i left anti join s.x c "
+        "on c.v = b.i join s.y d on d.i = a.i",
+    ],
+)
+def test_a_semi_join_over_a_filtered_join_inside_another(xy: Lake, sql: str) -> None:
+    """Its left side's condition had no place in parentheses: the planner failed."""
+    view = View(xy, sql)
+    changed(xy)
+    view.refresh()
+    xy.change("y", delete=[(2,)], insert=[(3,)])
+    view.refresh()
