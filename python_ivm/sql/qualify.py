@@ -10,12 +10,12 @@ from sqlglot.errors import OptimizeError, SqlglotError
 from sqlglot.optimizer.qualify import qualify as sqlglot_qualify
 
 from python_ivm.algebra.normalize import conjuncts
-from python_ivm.errors import InvalidModel, NotYetImplemented
+from python_ivm.errors import InvalidModel
 from python_ivm.sql.generators import as_lateral_views
 from python_ivm.sql.lateral import qualify_inner_names
 from python_ivm.sql.parse import DIALECT, position, table_references
 from python_ivm.sql.pivot import without_pivots
-from python_ivm.sql.relations import Relations
+from python_ivm.sql.relations import Relations, refuse_unnamed_join
 from python_ivm.sql.schema import Schemas
 
 _POSITION = re.compile(r"\s*Line: (\d+), Col: (\d+)")
@@ -66,12 +66,7 @@ def qualify(query: exp.Query, schemas: Schemas) -> exp.Query:
     try:
         qualified = sqlglot_qualify(tree, schema=known.schema, dialect=DIALECT)
     except OptimizeError as error:
-        if re.match(r"Unknown table: (Line|$)", str(error)):  # a join in parentheses has no name
-            raise NotYetImplemented(
-                "USING, NATURAL, SEMI or ANTI JOIN in or beside a join in parentheses",
-                operator="JOIN",
-                hint="Write the join as a derived table.",
-            ) from error
+        refuse_unnamed_join(error)
         raise _unresolved(query, mapping, str(error)) from error
     except SqlglotError as error:
         raise InvalidModel(str(error)) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +13,7 @@ from sqlglot.optimizer.annotate_types import annotate_types
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.schema import MappingSchema
 
-from python_ivm.errors import InvalidModel
+from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.sql.parse import DIALECT
 
 UNKNOWN = exp.DataType.build("unknown")
@@ -38,10 +39,12 @@ class Relations:
 
         Raises:
             InvalidModel: If a name in it cannot be resolved.
+        NotYetImplemented: As :func:`refuse_unnamed_join`.
         """
         try:
             return list(self._qualified(around, exp.Star()).named_selects)
         except SqlglotError as error:
+            refuse_unnamed_join(error)
             raise InvalidModel(str(error).split(" Line:")[0]) from error
 
     def type_of(self, around: exp.Select, expression: exp.Expr) -> exp.DataType:
@@ -64,6 +67,20 @@ class Relations:
         for name, cte in _visible_ctes(around).items():
             probe.with_(exp.to_identifier(name), as_=cte.copy(), copy=False)
         return qualify(probe, schema=self.schema, dialect=DIALECT)
+
+
+def refuse_unnamed_join(error: SqlglotError) -> None:
+    """Tell of a join in parentheses, which has no name, where sqlglot seeks columns in it.
+
+    Raises:
+        NotYetImplemented: If the error is of that kind.
+    """
+    if re.match(r"Unknown table: (Line|$)", str(error)):
+        raise NotYetImplemented(
+            "USING, NATURAL, SEMI or ANTI JOIN in or beside a join in parentheses",
+            operator="JOIN",
+            hint="Write the join as a derived table.",
+        ) from error
 
 
 def _visible_ctes(node: exp.Expr) -> dict[str, exp.Expr]:

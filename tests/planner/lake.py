@@ -255,7 +255,7 @@ class Lake:
 
     def chosen(self, sql: str) -> Counter[Row] | None:
         """The rows of the planner's form of a query that has several results, without its LIMIT."""
-        versions = {f"s.{t}": SourceVersion(len(rows) - 1, "") for t, rows in self.rows.items()}
+        versions = {f"s.{t}": SourceVersion(c[0].version, "") for t, c in self.commits.items()}
         form = one_of_several(sql, versions, self)
         return None if form is None else bag(self.db.execute(self.duck(form)).fetchall())
 
