@@ -162,7 +162,7 @@ def test_a_source_dropped_and_made_anew_with_more_versions(two: Bench) -> None:
 def test_a_missing_source_is_named_and_the_view_stays(two: Bench) -> None:
     two.sql("drop table s")
     view = two.views[0]
-    with pytest.raises(InvalidModel, match="Table s does not exist"):
+    with pytest.raises(InvalidModel, match=rf"Table {two.schema}\.s does not exist"):
         view.run()
     assert len(view.rows()) == 2
 
