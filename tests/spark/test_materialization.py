@@ -107,3 +107,40 @@ def test_explain_shows_plan_state_and_sql(
     shown = capsys.readouterr().out
     assert "Aggregate lo = MIN(x.v) by w" in shown
     assert "Δx ⋈ y" in shown and "MERGE INTO" in shown
+
+
+def test_models_of_a_run_ask_about_a_source_once_and_see_one_version(
+    make_project: MakeProject,
+) -> None:
+    project = make_project(threads=2)
+    schema = project.schema
+    for name in ("x", "y"):
+        project.sql(f"create table {name} (i int, v int) using delta {FEED}")
+        project.sql(f"insert into {name} values (1, 1), (2, 2)")
+    sources = f"sources: [{{name: lake, schema: {schema}, tables: [{{name: x}}, {{name: y}}]}}]"
+    project.write({"models/sources.yml": sources})
+    x, y = "{{ source('lake', 'x') }}", "{{ source('lake', 'y') }}"
+    # The first model's hook writes to a source while the run goes on.
+    late = f"insert into {schema}.x values (3, 3)"
+    project.models(
+        a="{{ config(materialized='incremental_ivm', post_hook=\"" + late + '") }}\n'
+        f"select i, sum(v) as total from {x} group by i",
+        b=IVM
+        + f"-- depends_on: {{{{ ref('a') }}}}\nselect x.i, y.v from {x} x join {y} y using (i)",
+        c=IVM + f"select count(*) as n from {x}",
+        d=IVM + "select count(*) as n from {{ ref('a') }}",
+    )
+    project.run()
+    assert rows(project, "a") == rows(project, "b") == [(1, 1), (2, 2)]
+    for _ in range(2):
+        project.sql("insert into y values (3, 4), (4, 5), (5, 6), (6, 7)")
+        result = project.run()
+        for name in ("x", "y"):
+            question = f"DESCRIBE HISTORY `{schema}`.`{name}`"
+            assert result.debug_log.lower().count(question.lower()) == 1, name
+    ranges = {m: result.response(m)["sources"] for m in "abc"}
+    read = {m: r for m, found in ranges.items() for r in found if r.startswith("x@")}
+    assert set(read.values()) == {read["a"]}, read
+    assert result.response("d")["strategy"] == "incremental"
+    assert project.run("--select", "b").response("b")["strategy"] == "incremental"
+    assert rows(project, "b")[-1] == (3, 4)

@@ -145,7 +145,7 @@ class View:
 
 def refresher(query: Callable[[str], list[Row]]) -> Refresher:
     """A refresher that drops no table."""
-    return Refresher(query, lambda: None)
+    return Refresher(query, SparkWarehouse(query), lambda: None)
 
 
 def query(handle: SessionHandle, sql: str) -> list[Row]:

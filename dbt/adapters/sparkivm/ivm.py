@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
+from threading import Lock
 from typing import Any
 
 from dbt.adapters.base import BaseRelation
@@ -11,11 +13,13 @@ from dbt.adapters.base.meta import AdapterMeta, available
 from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
+from dbt_common.invocation import get_invocation_id
 
 from dbt.adapters.sparkivm.documentation import persist
 from dbt.adapters.sparkivm.refresher import Outcome, Refresher
-from dbt.adapters.sparkivm.warehouse import Row, SparkWarehouse
+from dbt.adapters.sparkivm.warehouse import Row, RunWarehouse, SparkWarehouse
 from python_ivm.errors import InvalidModel, IvmError
+from python_ivm.refresh.answers import Answers
 from python_ivm.refresh.consistency import consistency_query
 from python_ivm.refresh.explain import explain
 from python_ivm.refresh.request import Options, Request
@@ -77,15 +81,21 @@ class IvmMixin(metaclass=AdapterMeta):
             )
 
     @available.parse(lambda *a, **k: None)
-    def ivm_refresh(self, request: Request) -> Outcome:
+    def ivm_refresh(self, request: Request, sources: Iterable[Mapping[str, Any]] = ()) -> Outcome:
         """Plan a model's refresh and carry it out.
+
+        Args:
+            request: The model and its configuration.
+            sources: The dbt sources that the model reads, as dbt's graph has them.
 
         Raises:
             CompilationError: If the model is wrong.
             DbtRuntimeError: If it cannot be refreshed.
         """
         view = self.get_relation(None, request.view[0], request.view[1])
-        refresher = Refresher(self._ivm_query, lambda: self.drop_relation(view))
+        names = [(source["schema"], source["identifier"]) for source in sources]
+        warehouse = RunWarehouse(self._ivm_query, names, _answers_of_this_run())
+        refresher = Refresher(self._ivm_query, warehouse, lambda: self.drop_relation(view))
         with _as_dbt_errors(request.model):
             outcome = refresher.refresh(request)
         if outcome.refresh.warning:
@@ -134,6 +144,20 @@ class IvmMixin(metaclass=AdapterMeta):
             names = [column[0] for column in cursor.description or []]
             rows = cursor.fetchall() if names else []
         return [dict(zip(names, row, strict=True)) for row in rows or []]
+
+
+@lru_cache(maxsize=1)
+def _new_answers(invocation: str) -> Answers:
+    return Answers()
+
+
+_one_at_a_time = Lock()
+
+
+def _answers_of_this_run() -> Answers:
+    """What is known about the sources in this run of dbt, which its threads share."""
+    with _one_at_a_time:
+        return _new_answers(get_invocation_id())
 
 
 @contextmanager

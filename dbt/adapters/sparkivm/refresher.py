@@ -66,14 +66,17 @@ class Refresher:
 
     Args:
         query: Runs a statement and gives its rows.
+        warehouse: Answers the planner's questions.
         drop_table: Drops the table under the view's name, and lets dbt know.
     """
 
-    def __init__(self, query: Query, drop_table: Callable[[], None]) -> None:
+    def __init__(
+        self, query: Query, warehouse: SparkWarehouse, drop_table: Callable[[], None]
+    ) -> None:
         """Take what runs statements."""
         self._query = query
+        self._warehouse = warehouse
         self._drop_table = drop_table
-        self._warehouse = SparkWarehouse(query)
 
     def refresh(self, request: Request) -> Outcome:
         """Refresh a model.

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from dbt_common.exceptions import DbtRuntimeError
 from sqlglot import exp
 
+from python_ivm.refresh.answers import Answers
 from python_ivm.refresh.versions import CHANGE_FEED
 from python_ivm.sources.clock import Instant
 from python_ivm.sources.history import Commit
@@ -18,6 +19,7 @@ from python_ivm.sql.parse import DIALECT, quoted_name
 
 Row = dict[str, Any]
 Query = Callable[[str], list[Row]]
+T = TypeVar("T")
 
 _MISSING = ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "DELTA_TABLE_NOT_FOUND", "DELTA_MISSING")
 _NOT_DELTA = (
@@ -123,6 +125,54 @@ class SparkWarehouse:
             if any(sign in str(error) for sign in absent):
                 return None
             raise
+
+
+class RunWarehouse(SparkWarehouse):
+    """The warehouse as one dbt run sees it: all of its models see one version of each source.
+
+    Args:
+        query: Runs a statement and gives its rows.
+        sources: The tables that no model of the project writes, as (schema, name).
+        answers: What the run's models asked about them before.
+    """
+
+    def __init__(self, query: Query, sources: Iterable[tuple[str, str]], answers: Answers) -> None:
+        """Take what runs statements, and what is known already."""
+        super().__init__(query)
+        self._sources = {(schema.lower(), name.lower()) for schema, name in sources}
+        self._answers = answers
+
+    def history(self, parts: tuple[str, ...], limit: int | None) -> Sequence[Commit] | None:
+        """A table's commits; of a source as of the run's first question."""
+        ask = super().history
+        if not self._is_source(parts):
+            return ask(parts, limit)
+        return self._answers.history(parts, limit, lambda most: ask(parts, most))
+
+    def columns(self, parts: tuple[str, ...]) -> Mapping[str, str] | None:
+        """A relation's columns and types; of a source asked once."""
+        return self._once(parts, "columns", super().columns)
+
+    def properties(self, parts: tuple[str, ...]) -> Mapping[str, str]:
+        """A Delta table's properties; of a source asked once."""
+        return self._once(parts, "properties", super().properties)
+
+    def definition(self, parts: tuple[str, ...]) -> View | None:
+        """A view; of a source asked once."""
+        return self._once(parts, "definition", super().definition)
+
+    def enable_change_feed(self, parts: tuple[str, ...]) -> None:
+        """Switch a source's change feed on, which is a commit."""
+        super().enable_change_feed(parts)
+        self._answers.forget(parts)
+
+    def _once(self, parts: tuple[str, ...], question: str, ask: Callable[[Any], T]) -> T:
+        if not self._is_source(parts):
+            return ask(parts)
+        return self._answers.other(parts, question, lambda: ask(parts))
+
+    def _is_source(self, parts: tuple[str, ...]) -> bool:
+        return len(parts) > 1 and tuple(part.lower() for part in parts[-2:]) in self._sources
 
 
 def _commit(row: Row) -> Commit:

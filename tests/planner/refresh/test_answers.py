@@ -1,0 +1,110 @@
+"""What is asked of the warehouse, and how often."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+import pytest
+
+from python_ivm.refresh.answers import Answers
+from python_ivm.sources.history import Commit
+
+TABLE = ("s", "r")
+
+
+class Log:
+    """A table's commits, and what was asked of them."""
+
+    def __init__(self, newest: int) -> None:
+        self.newest = newest
+        self.asked: list[int | None] = []
+
+    def __call__(self, limit: int | None) -> Sequence[Commit] | None:
+        self.asked.append(limit)
+        versions = range(self.newest, -1, -1)[:limit]
+        return [Commit(v, str(v), "WRITE") for v in versions]
+
+
+def versions(answers: Answers, limit: int | None, log: Log) -> list[int]:
+    return [commit.version for commit in answers.history(TABLE, limit, log) or []]
+
+
+def test_a_few_commits_are_asked_for_at_once() -> None:
+    answers, log = Answers(), Log(100)
+    assert versions(answers, 1, log) == [100]
+    assert versions(answers, 5, log) == [100, 99, 98, 97, 96]
+    assert log.asked == [8]
+
+
+def test_a_longer_history_is_asked_for_and_kept() -> None:
+    answers, log = Answers(), Log(100)
+    versions(answers, 1, log)
+    assert versions(answers, 20, log) == list(range(100, 80, -1))
+    assert versions(answers, 15, log) == list(range(100, 85, -1))
+    assert log.asked == [8, 20]
+
+
+def test_all_commits() -> None:
+    answers, log = Answers(), Log(30)
+    assert versions(answers, None, log) == list(range(30, -1, -1))
+    assert versions(answers, 50, log) == list(range(30, -1, -1))
+    assert log.asked == [None]
+
+
+def test_a_short_history_is_complete() -> None:
+    answers, log = Answers(), Log(2)
+    assert versions(answers, 1, log) == [2]
+    assert versions(answers, None, log) == [2, 1, 0]
+    assert log.asked == [8]
+
+
+@pytest.mark.parametrize("came", [1, 5, 40])
+def test_commits_that_came_since_the_first_question_are_not_seen(came: int) -> None:
+    answers, log = Answers(), Log(100)
+    assert versions(answers, 1, log) == [100]
+    log.newest += came
+    assert versions(answers, 1, log) == [100]
+    assert versions(answers, 20, log) == list(range(100, 80, -1))
+    assert versions(answers, None, log) == list(range(100, -1, -1))
+
+
+def test_a_table_that_was_forgotten_is_asked_for_again() -> None:
+    answers, log = Answers(), Log(3)
+    versions(answers, 1, log)
+    log.newest = 4
+    answers.forget(TABLE)
+    assert versions(answers, 1, log) == [4]
+
+
+def test_a_table_that_is_missing_is_asked_for_once() -> None:
+    answers = Answers()
+    asked: list[int | None] = []
+    assert answers.history(TABLE, 1, asked.append) is None
+    assert answers.history(TABLE, None, asked.append) is None
+    assert asked == [8]
+
+
+def test_threads_see_one_version() -> None:
+    answers, log = Answers(), Log(10)
+    seen: list[list[int]] = []
+
+    def look() -> None:
+        seen.append(versions(answers, 1, log))
+        log.newest += 1
+
+    threads = [threading.Thread(target=look) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen == [[10]] * 8
+    assert log.asked == [8]
+
+
+def test_other_answers_are_kept_even_if_they_are_nothing() -> None:
+    answers = Answers()
+    asked: list[str] = []
+    for _ in range(2):
+        assert answers.other(TABLE, "columns", lambda: asked.append("columns")) is None
+    assert asked == ["columns"]
