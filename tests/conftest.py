@@ -23,16 +23,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark by fixture, so that `-m "not spark"` is always the fast part of the suite."""
+    """Mark by fixture, so that `-m "not spark"` is always the fast part of the suite.
+
+    The slow part goes first, so that the fast one keeps all processes busy to the end.
+    """
     for item in items:
         if "spark_settings" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
+    items.sort(key=lambda item: item.get_closest_marker("spark") is None)
 
 
 # Spark Connect's client takes a main module without a file, as the processes of pytest-xdist have,
 # for a run of its doctests, and ends the process.
 if not hasattr(sys.modules["__main__"], "__file__"):
     sys.modules["__main__"].__file__ = __file__
+
+
+QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseParallelGC"
+"""How the tests' JVMs compile: their statements are tiny, many, and run once, for which the
+optimizing compiler is too slow. The simple one alone gets a code cache that Spark fills in
+minutes, after which the JVM throws away what it compiles again."""
 
 
 @pytest.fixture(scope="session")
@@ -47,12 +57,8 @@ def spark_settings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {
         "spark.master": "local[2]",
         "spark.driver.memory": "2g",
-        # The tests' statements are tiny, many, and run once: generating code, planning anew and
-        # the optimizing compiler cost more than they save. The simple compiler alone gets a code
-        # cache that Spark fills in minutes; then the JVM throws away what it compiles again.
-        "spark.driver.extraJavaOptions": (
-            "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseParallelGC"
-        ),
+        # Generating code and planning anew cost more than they save, too.
+        "spark.driver.extraJavaOptions": QUICK_JVM,
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.warehouse.dir": (folder / "warehouse").as_uri(),

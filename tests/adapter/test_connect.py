@@ -21,10 +21,11 @@ from dbt.adapters.sparkivm.cli import main
 from dbt.adapters.sparkivm.session import SessionHandle
 from dbt.adapters.sparkivm.settings import METASTORE_URL, start_settings
 from tests.adapter.messages import assert_shown_without_a_trace
+from tests.conftest import QUICK_JVM
 from tests.helpers.dbt_project import DbtProject
 from tests.spark.conftest import QUICK
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("connect")]  # one server for all
 
 REVENUE = """
 {{ config(materialized='incremental_ivm') }}
@@ -43,7 +44,9 @@ FEED = "using delta tblproperties (delta.enableChangeDataFeed = true)"
 def project(tmp_path_factory: pytest.TempPathFactory) -> Generator[DbtProject]:
     root = tmp_path_factory.mktemp("connect")
     settings = {
-        **{"spark.master": "local[2]", "spark.sql.session.timeZone": "Asia/Tokyo"},
+        "spark.master": "local[2]",
+        "spark.sql.session.timeZone": "Asia/Tokyo",
+        "spark.driver.extraJavaOptions": QUICK_JVM,
         **QUICK,
     }
     made = DbtProject(root, "connect", settings, threads=2, target={"method": "connect"})

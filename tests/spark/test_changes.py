@@ -234,7 +234,7 @@ def test_a_source_without_a_change_feed_says_how_to_switch_it_on(bench: Bench) -
         bench.sql(f"insert into r values {rows}")
         outcome = view.refresh("full")
         assert outcome.refresh.reason == "CHANGE_FEED_OFF"
-        assert "ALTER TABLE r SET TBLPROPERTIES (delta.enableChangeDataFeed = true)" in (
+        assert f"ALTER TABLE {bench.schema}.r SET TBLPROPERTIES (delta.enableChangeDataFeed" in (
             outcome.refresh.explanation
         )
         assert "ivm_enable_change_feed: true" in outcome.refresh.explanation
