@@ -32,7 +32,7 @@ def normalize(plan: Node) -> Node:
     return plan
 
 
-def _bottom_up(plan: Node, rule: Callable[[Node], Node]) -> Node:
+def bottom_up(plan: Node, rule: Callable[[Node], Node]) -> Node:
     """Apply a rule to every node, once even where it stands in several places."""
     return _rebuilt(plan, lambda node, _: rule(node))
 
@@ -60,8 +60,8 @@ def drop_inner_orders(plan: Node) -> Node:
         return node.inputs[0] if idle else node
 
     if isinstance(plan, Sort):
-        return plan.with_inputs((_bottom_up(plan.input, rule),))
-    return _bottom_up(plan, rule)
+        return plan.with_inputs((bottom_up(plan.input, rule),))
+    return bottom_up(plan, rule)
 
 
 def merge_joins(plan: Node) -> Node:
@@ -91,7 +91,7 @@ def merge_joins(plan: Node) -> Node:
             return Join(tuple(parts), tuple(merged))
         return node
 
-    return _bottom_up(plan, rule)
+    return bottom_up(plan, rule)
 
 
 def flatten_unions(plan: Node) -> Node:
@@ -105,7 +105,7 @@ def flatten_unions(plan: Node) -> Node:
             parts.extend(part.parts if isinstance(part, UnionAll) else (part,))
         return replace(node, parts=tuple(parts))
 
-    return _bottom_up(plan, rule)
+    return bottom_up(plan, rule)
 
 
 def merge_projections(plan: Node) -> Node:
@@ -163,7 +163,7 @@ def prune_columns(plan: Node) -> Node:
         if isinstance(node, UnionAll):
             for part in node.parts:
                 used |= set(part.schema)
-    return _bottom_up(plan, lambda node: _kept(node, used))
+    return bottom_up(plan, lambda node: _kept(node, used))
 
 
 def _from_the_top(plan: Node) -> list[Node]:
@@ -223,9 +223,9 @@ def total_order(plan: Node) -> Node:
     while isinstance(top, Project):
         top = top.input
     if isinstance(top, Sort):
-        below = _bottom_up(top.input, rule)
+        below = bottom_up(top.input, rule)
         return _replaced(plan, top, top.with_inputs((below,)))
-    return _bottom_up(plan, rule)
+    return bottom_up(plan, rule)
 
 
 def keeps_some(plan: Node) -> bool:
@@ -262,7 +262,7 @@ def share_deltas(plan: Node) -> Node:
             return replace(node, columns=tuple(wanted[node.source]))
         return node
 
-    return _bottom_up(plan, rule)
+    return bottom_up(plan, rule)
 
 
 def conjuncts(condition: exp.Expr) -> list[exp.Expr]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -19,7 +19,7 @@ from python_ivm.sql.parse import DIALECT, quoted_name
 from python_ivm.sql.render import Renderer, SourceRelations, bare, stored_as
 from python_ivm.state.bookmark import encoded
 from python_ivm.state.layout import STATE, Layout
-from python_ivm.state.merge import merge
+from python_ivm.state.merge import Bound, merge, unbounded
 from python_ivm.state.tables import build_query, view_query
 
 QUERY = "ivm.query"
@@ -66,12 +66,6 @@ def source_relations(
 
     def changed(source: str, columns: tuple[str, ...]) -> exp.Select:
         found = sources[source]
-        feed = exp.func(
-            "table_changes",
-            exp.Literal.string(quoted_name(found.parts)),
-            exp.Literal.number(found.pre.version + 1),
-            exp.Literal.number(found.post.version),
-        )
         kind = exp.column("_change_type")
         came = exp.In(
             this=kind,
@@ -79,10 +73,31 @@ def source_relations(
         )
         sign = exp.Case().when(came, exp.Literal.number(1)).else_(exp.Literal.number(-1))
         items = [stored_as(name, found.stored) for name in columns]
-        select = exp.Select().from_(exp.Table(this=feed))
-        return select.select(*items, exp.alias_(sign, COUNT))
+        return change_feed(found).select(*items, exp.alias_(sign, COUNT))
 
     return SourceRelations(read, changed, stored, clock.literals() if clock else {})
+
+
+def change_feed(source: SourceChange) -> exp.Select:
+    """A SELECT of nothing yet from a source's change feed."""
+    feed = exp.func(
+        "table_changes",
+        exp.Literal.string(quoted_name(source.parts)),
+        exp.Literal.number(source.pre.version + 1),
+        exp.Literal.number(source.post.version),
+    )
+    return exp.Select().from_(exp.Table(this=feed))
+
+
+def range_query(source: SourceChange, columns: Sequence[str]) -> str:
+    """A query of one row: the lowest and the highest value of columns of a change, as text."""
+    extremes = [
+        exp.cast(extreme(this=stored_as(name, source.stored).unalias()), "string")
+        for name in columns
+        for extreme in (exp.Min, exp.Max)
+    ]
+    named = [exp.alias_(value, f"v{number}") for number, value in enumerate(extremes, 1)]
+    return text(change_feed(source).select(*named))
 
 
 def probe_query(rows: Node, arguments: tuple[Named, ...], renderer: Renderer) -> str:
@@ -197,8 +212,9 @@ def merge_statement(
     clock: Clock | None,
     bookmark: str,
     number: int,
+    bound: Bound = unbounded,
 ) -> Statement:
     """The statement that applies a delta."""
     renderer = Renderer(source_relations(sources, clock, request.state))
-    tree = merge(layout, terms, changes, table(request.state), renderer)
+    tree = merge(layout, terms, changes, table(request.state), renderer, bound)
     return Statement(Kind.MERGE, text(tree), bookmark, fence(request, number))

@@ -49,6 +49,10 @@ class Remembering:
         """The types of a query's columns."""
         return self._answers.other((), sql, lambda: self._warehouse.describe(sql))
 
+    def row(self, sql: str) -> Sequence[str | None]:
+        """The values of a query's one row."""
+        return self._warehouse.row(sql)
+
     def user_functions(self) -> Sequence[str]:
         """The functions that users made."""
         return self._answers.other((), "user functions", self._warehouse.user_functions)

@@ -9,6 +9,7 @@ from python_ivm.delta.compile import delta
 from python_ivm.delta.term import Changes
 from python_ivm.errors import InvalidModel, IvmError, Unsupported
 from python_ivm.refresh import emit, versions
+from python_ivm.refresh.bounding import Bounding
 from python_ivm.refresh.maintained import Maintained, maintained
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.reason import Reason, planner_error
@@ -169,6 +170,7 @@ class Planner:
                 clock,
                 after.text(),
                 number,
+                Bounding(self.model, changes),
             )
         except Exception as error:
             return self._full(planner_error(error), bookmark)

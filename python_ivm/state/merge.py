@@ -7,7 +7,7 @@ group its stored value (a minimum, say), a look at the state and the new values 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -26,6 +26,7 @@ from python_ivm.algebra.nodes import (
 )
 from python_ivm.algebra.normalize import merge_projections, share_deltas
 from python_ivm.algebra.plans import check
+from python_ivm.delta.bounds import Range
 from python_ivm.delta.term import Changes, Term
 from python_ivm.sql.render import Renderer
 from python_ivm.state.counters import CHANGE, STORED, Counter, change, hidden, stored
@@ -34,12 +35,28 @@ from python_ivm.state.tables import row_hash
 
 CHANGED = "changed"
 """The relation of the delta by group."""
+_MOST_BOUNDS = 3
+"""So many bounds of their own the state's rows get at most: the first keys tell files best."""
 LOST = "__ivm_lost__"
 """Marks the groups whose stored values cannot be derived."""
 
 
+Bound = Callable[[Node, Sequence[ColumnRef]], tuple[Node, Mapping[ColumnRef, Range]]]
+"""Bounds what a plan joins to changed rows, and gives the ranges of its columns."""
+
+
+def unbounded(plan: Node, columns: Sequence[ColumnRef]) -> tuple[Node, Mapping[ColumnRef, Range]]:
+    """A plan as it is, where no change is there to bound it."""
+    return plan, {}
+
+
 def merge(
-    layout: Layout, terms: list[Term], changes: Changes, state: exp.Table, renderer: Renderer
+    layout: Layout,
+    terms: list[Term],
+    changes: Changes,
+    state: exp.Table,
+    renderer: Renderer,
+    bound: Bound = unbounded,
 ) -> exp.Merge:
     """The MERGE that applies a delta to the state.
 
@@ -49,19 +66,27 @@ def merge(
         changes: Which sources changed.
         state: The state table.
         renderer: Renders the parts of this statement; reads the state as source ``STATE``.
+        bound: Bounds what is read by the keys of the changed rows.
 
     Returns:
         The statement. Each stored row is matched by at most one row of its source.
     """
     update = _Update(layout, terms, changes)
-    query = renderer.with_ctes(
-        renderer.query(check(share_deltas(merge_projections(update.source()))))
-    )
+    source = share_deltas(merge_projections(update.source()))
+    columns = {c.name: c for c in source.schema}
+    source, ranges = bound(source, [columns[key.name] for key in layout.keys])
+    query = renderer.with_ctes(renderer.query(check(source)))
     target = state.copy()
     target.set("alias", exp.TableAlias(this=exp.to_identifier(STORED)))
     on = [*_same_keys(layout, STORED, CHANGE)]
     if layout.is_bag:
         on.insert(0, exp.EQ(this=stored(HASH), expression=change(HASH)))
+    bounds = [
+        ranges[columns[key.name]].holds(stored(key.name), or_null=True)
+        for key in layout.keys
+        if columns[key.name] in ranges
+    ]
+    on += bounds[:_MOST_BOUNDS]
     return exp.Merge(
         this=target,
         using=exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(CHANGE))),

@@ -305,6 +305,12 @@ class Lake:
         rows = self.db.execute(f"describe {self.duck(sql)}").fetchall()
         return [(name, _spark_type(kind)) for name, kind, *_ in rows]
 
+    def row(self, sql: str) -> Sequence[str | None]:
+        """The values of a query's one row."""
+        found = self.db.execute(self.duck(sql)).fetchone()
+        assert found is not None
+        return found
+
     def user_functions(self) -> Sequence[str]:
         """What a test says that users made."""
         return self.functions

@@ -68,8 +68,8 @@ class SparkWarehouse:
 
     def namespace(self) -> tuple[str, str]:
         """The session's catalog and schema."""
-        (row,) = self._query("SELECT current_catalog() AS catalog, current_schema() AS schema")
-        return row["catalog"], row["schema"]
+        (row,) = self._query("SHOW CURRENT NAMESPACE")  # a SELECT would start a job
+        return row["catalog"], exp.to_table(row["namespace"], dialect=DIALECT).name
 
     def instant(self) -> Instant:
         """The time by the session's clock and in its time zone."""
@@ -101,6 +101,11 @@ class SparkWarehouse:
         """Names and types of a query's columns, without running it."""
         rows = self._query(f"DESCRIBE QUERY {sql.strip().rstrip(';')}")
         return [(row["col_name"], row["data_type"]) for row in rows]
+
+    def row(self, sql: str) -> Sequence[str | None]:
+        """The values of a query's one row."""
+        (row,) = self._query(sql)
+        return list(row.values())
 
     def user_functions(self) -> Sequence[str]:
         """The functions that users made and that can be named without a schema."""

@@ -68,6 +68,10 @@ USING (
     FROM g_rows
     LEFT SEMI JOIN g_keys
       ON g_rows.customer IS NOT DISTINCT FROM g_keys.customer
+    WHERE
+      (
+        g_rows.customer = 1 OR g_rows.customer IS NULL
+      )
     GROUP BY
       g_rows.customer,
       g_rows.__ivm_count__

@@ -57,6 +57,9 @@ USING (
 ON stored.__ivm_hash__ = change.__ivm_hash__
 AND stored.id IS NOT DISTINCT FROM change.id
 AND stored.total IS NOT DISTINCT FROM change.total
+AND (
+  stored.id BETWEEN 1 AND 2 OR stored.id IS NULL
+)
 WHEN MATCHED AND stored.__ivm_count__ + change.__ivm_count__ = 0 THEN DELETE
 WHEN MATCHED THEN UPDATE SET
   __ivm_count__ = stored.__ivm_count__ + change.__ivm_count__

@@ -63,6 +63,9 @@ USING (
     FROM changed
     LEFT JOIN s.m__ivm_state AS stored
       ON stored.customer IS NOT DISTINCT FROM changed.customer
+      AND (
+        stored.customer = 1 OR stored.customer IS NULL
+      )
   ), lost AS (
     SELECT
       change.customer
@@ -76,6 +79,10 @@ USING (
     FROM s.orders VERSION AS OF 1 AS orders
     LEFT SEMI JOIN lost
       ON orders.customer IS NOT DISTINCT FROM lost.customer
+    WHERE
+      (
+        orders.customer = 1 OR orders.customer IS NULL
+      )
     GROUP BY
       orders.customer
   )
@@ -89,8 +96,14 @@ USING (
   FROM change
   LEFT JOIN recomputed
     ON change.customer IS NOT DISTINCT FROM recomputed.customer
+    AND (
+      recomputed.customer = 1 OR recomputed.customer IS NULL
+    )
 ) AS change
 ON stored.customer IS NOT DISTINCT FROM change.customer
+AND (
+  stored.customer = 1 OR stored.customer IS NULL
+)
 WHEN MATCHED AND stored.__ivm_count__ + change.__ivm_count__ = 0 THEN DELETE
 WHEN MATCHED THEN UPDATE SET
   __ivm_count__ = stored.__ivm_count__ + change.__ivm_count__,

@@ -69,7 +69,7 @@ USING (
     JOIN s.items VERSION AS OF 0 AS i
       ON i.order_id = o.id
     WHERE
-      o.total > 1
+      o.total > 1 AND c.id = 1 AND i.order_id = 2
     UNION ALL
     /* Δi ⋈ o now ⋈ c */
     SELECT
@@ -83,7 +83,7 @@ USING (
     JOIN s.customers VERSION AS OF 0 AS c
       ON o.customer = c.id
     WHERE
-      o.total > 1
+      o.total > 1 AND o.id = 2
   )
   SELECT
     delta.nation,

@@ -1,0 +1,277 @@
+"""Bounds on join keys from the changed rows, so that only files are read that can hold a match.
+
+What joins a changed row by an equality has that row's key. Its lowest and highest value among the
+changed rows are conditions on the other side that the equality implies: they change no result, and
+Delta skips the files, and Parquet the row groups, whose statistics do not fit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import reduce
+
+from sqlglot import exp
+
+from python_ivm.algebra.columns import ColumnRef
+from python_ivm.algebra.nodes import (
+    Aggregate,
+    At,
+    Filter,
+    Join,
+    LeftJoin,
+    Mark,
+    Node,
+    Project,
+    Scan,
+    SemiJoin,
+    UnionAll,
+    Window,
+)
+from python_ivm.algebra.normalize import bottom_up
+
+_WHOLE_NUMBERS = frozenset({"tinyint", "smallint", "int", "bigint"})
+_DATE = "date"
+_ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+@dataclass(frozen=True, order=True)
+class Key:
+    """A column of a source's change."""
+
+    source: str
+    column: str
+
+
+@dataclass(frozen=True)
+class Range:
+    """The lowest and the highest value, both among the values, NULL left out."""
+
+    lowest: exp.Expr
+    highest: exp.Expr
+
+    @staticmethod
+    def of(kind: str | None, lowest: str | None, highest: str | None) -> Range | None:
+        """A range of values of a type, as text; None where there is no value, or no literal."""
+        low, high = _literal(kind, lowest), _literal(kind, highest)
+        return None if low is None or high is None else Range(low, high)
+
+    def __or__(self, other: Range) -> Range:
+        """The range of the values of both."""
+        lowest = min(self.lowest, other.lowest, key=_value)
+        return Range(lowest, max(self.highest, other.highest, key=_value))
+
+    def holds(self, column: exp.Expr, or_null: bool) -> exp.Expr:
+        """Whether a column is in the range, or NULL where an equality may take that for a key."""
+        inside: exp.Expr = exp.Between(
+            this=column.copy(), low=self.lowest.copy(), high=self.highest.copy()
+        )
+        if self.lowest == self.highest:
+            inside = exp.EQ(this=column.copy(), expression=self.lowest.copy())
+        if or_null:
+            null = exp.Is(this=column.copy(), expression=exp.Null())
+            inside = exp.paren(exp.or_(inside, null, copy=False), copy=False)
+        return inside
+
+
+Kinds = Callable[[str, str], str | None]
+"""The Spark type of a source's column; None where it is not known."""
+Ask = Callable[[Collection[Key]], Mapping[Key, Range]]
+"""Ranges of columns of changes; one that has only NULLs or is not known is left out."""
+
+
+def bounded(
+    plan: Node, outputs: Collection[ColumnRef], kinds: Kinds, ask: Ask
+) -> tuple[Node, dict[ColumnRef, Range]]:
+    """Bound what is joined to changed rows.
+
+    Args:
+        plan: A plan that reads changes.
+        outputs: Columns of the plan whose ranges are of use to the caller.
+        kinds: The types of the sources' columns.
+        ask: Gives the ranges; not asked where none is of use.
+
+    Returns:
+        The plan with further conditions, and the ranges of those outputs that have one.
+    """
+    traced = _Traced(kinds)
+    found = {ref: traced.keys(plan, ref) for ref in outputs}
+    wanted = {key for keys in found.values() for key in keys}
+    for node in plan.walk():
+        wanted.update(key for implied in traced.implied(node) for key in implied.keys)
+    ranges = ask(wanted) if wanted else {}
+
+    def rule(node: Node) -> Node:
+        for implied in list(traced.implied(node)):
+            range_ = _united(implied.keys, ranges)
+            if range_ is not None:
+                condition = range_.holds(implied.column.expression(), implied.or_null)
+                node = _with(node, condition, implied.stays_left)
+        return node
+
+    known = {ref: _united(keys, ranges) for ref, keys in found.items()}
+    return bottom_up(plan, rule), {ref: r for ref, r in known.items() if r is not None}
+
+
+def _with(node: Node, condition: exp.Expr, stays_left: bool) -> Node:
+    assert isinstance(node, (Join, LeftJoin, SemiJoin))
+    if isinstance(node, SemiJoin) and stays_left:
+        return replace(node, left=Filter(node.left, condition))
+    return replace(node, conditions=(*node.conditions, condition))
+
+
+def _united(keys: Collection[Key], ranges: Mapping[Key, Range]) -> Range | None:
+    if not keys or any(key not in ranges for key in keys):
+        return None
+    return reduce(Range.__or__, (ranges[key] for key in sorted(keys)))
+
+
+@dataclass(frozen=True)
+class _Implied:
+    """A column that equals one of a change.
+
+    Attributes:
+        column: The column to bound.
+        keys: The columns of changes that hold the other column's values.
+        or_null: Whether NULL equals NULL.
+        stays_left: Whether it is one of a semijoin's left side, from which rows are kept.
+    """
+
+    column: ColumnRef
+    keys: frozenset[Key]
+    or_null: bool
+    stays_left: bool
+
+
+Origins = frozenset[tuple[str, str, At]]
+"""Columns of tables: source, column and state."""
+
+
+class _Traced:
+    """Where the values of columns come from."""
+
+    def __init__(self, kinds: Kinds) -> None:
+        self._kinds = kinds
+        self._known: dict[tuple[int, ColumnRef], tuple[Node, Origins | None]] = {}
+
+    def implied(self, node: Node) -> Iterator[_Implied]:
+        """The columns below a join that an equality bounds."""
+        for changed, read, or_null in _equalities(node):
+            giving, reading = _input_with(node, changed), _input_with(node, read)
+            if giving is None or reading is None or giving is reading or _keeps(node, read):
+                continue
+            keys = self.keys(giving, changed)
+            if keys and self._is_read(reading, read, keys):
+                stays_left = isinstance(node, SemiJoin) and reading is node.left
+                yield _Implied(read, keys, or_null, stays_left)
+
+    def keys(self, node: Node, column: ColumnRef) -> frozenset[Key]:
+        """The columns of changes that hold all values of a column but NULL; none if others may."""
+        origins = self._origins(node, column) or frozenset()
+        for source, name, at in origins:
+            if at is not At.DELTA or _family(self._kinds(source, name)) is None:
+                return frozenset()
+        return frozenset(Key(source, name) for source, name, _ in origins)
+
+    def _is_read(self, node: Node, column: ColumnRef, keys: frozenset[Key]) -> bool:
+        """Whether a column comes from tables themselves, with values like those of the keys."""
+        origins = self._origins(node, column)
+        if not origins or all(at is At.DELTA for _, _, at in origins):
+            return False
+        families = {_family(self._kinds(key.source, key.column)) for key in keys}
+        # The types of the state's own columns are not known: they are the keys of its groups.
+        known = [self._kinds(source, name) for source, name, _ in origins]
+        families |= {_family(kind) for kind in known if kind is not None}
+        return len(families) == 1
+
+    def _origins(self, node: Node, column: ColumnRef) -> Origins | None:
+        """The tables' columns that hold a column's values but NULL; None if it is computed."""
+        found = self._known.get((id(node), column))
+        if found is None:
+            found = self._known[id(node), column] = node, self._origins_below(node, column)
+        return found[1]
+
+    def _origins_below(self, node: Node, column: ColumnRef) -> Origins | None:
+        match node:
+            case Scan():
+                return frozenset({(node.source, column.name, node.at)})
+            case UnionAll():
+                index = node.names.index(column.name)
+                every: Origins = frozenset()
+                for part in node.parts:
+                    origins = self._origins(part, part.schema[index])
+                    if origins is None:
+                        return None
+                    every |= origins
+                return every
+            case Project() | Window() | Mark() | Aggregate():
+                items = node.keys if isinstance(node, Aggregate) else node.items
+                item = next((i.expression for i in items if i.name == column.name), None)
+                if not isinstance(item, exp.Column):
+                    return None
+                column = ColumnRef(item.table, item.name)
+        below = _input_with(node, column)
+        if below is None:
+            return None
+        own = self._origins(below, column)
+        return own and (self._origins_of_equal(node, column, own) or own)
+
+    def _origins_of_equal(self, node: Node, column: ColumnRef, own: Origins) -> Origins | None:
+        """The columns of changes whose values a join leaves of a column that is read."""
+        if own is None or all(at is At.DELTA for _, _, at in own):
+            return None
+        for one, other, _ in _equalities(node):
+            if one == column and not _keeps(node, column):
+                below = _input_with(node, other)
+                origins = self._origins(below, other) if below is not None else None
+                if origins and all(at is At.DELTA for _, _, at in origins):
+                    every = {_family(self._kinds(s, name)) for s, name, _ in (*own, *origins)}
+                    if len(every) == 1 and None not in every:
+                        return origins
+        return None
+
+
+def _equalities(node: Node) -> Iterator[tuple[ColumnRef, ColumnRef, bool]]:
+    """The columns that a join's conditions equate, both ways, and whether NULL equals NULL."""
+    if not isinstance(node, (Join, LeftJoin, SemiJoin)):
+        return
+    for condition in node.conditions:
+        if not isinstance(condition, (exp.EQ, exp.NullSafeEQ)):
+            continue
+        one, other = condition.this.unnest(), condition.expression.unnest()
+        if isinstance(one, exp.Column) and isinstance(other, exp.Column):
+            refs = ColumnRef(one.table, one.name), ColumnRef(other.table, other.name)
+            for first, second in (refs, refs[::-1]):
+                yield first, second, isinstance(condition, exp.NullSafeEQ)
+
+
+def _keeps(node: Node, column: ColumnRef) -> bool:
+    """Whether a join keeps the rows of a column's side that have no match."""
+    keeps = isinstance(node, LeftJoin) or (isinstance(node, SemiJoin) and node.anti)
+    return keeps and column in node.inputs[0].schema
+
+
+def _input_with(node: Node, column: ColumnRef) -> Node | None:
+    return next((child for child in node.inputs if column in child.schema), None)
+
+
+def _family(kind: str | None) -> str | None:
+    if kind in _WHOLE_NUMBERS:
+        return "whole number"
+    return _DATE if kind == _DATE else None
+
+
+def _literal(kind: str | None, text: str | None) -> exp.Expr | None:
+    if text is None:
+        return None
+    if kind in _WHOLE_NUMBERS:
+        return exp.convert(int(text))
+    if kind == _DATE and _ISO_DATE.fullmatch(text):
+        return exp.cast(exp.Literal.string(text), _DATE)
+    return None
+
+
+def _value(literal: exp.Expr) -> int | str:
+    """What to compare a literal by; dates as text, year first."""
+    return str(literal.this.name) if isinstance(literal, exp.Cast) else int(literal.sql())

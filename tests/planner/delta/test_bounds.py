@@ -1,0 +1,134 @@
+"""What is joined to changed rows is bounded by their keys, where that changes no result."""
+
+from __future__ import annotations
+
+import pytest
+
+from python_ivm.delta.bounds import Range
+from python_ivm.refresh.statements import Kind
+from tests.planner.lake import Lake
+
+ROWS = {
+    "a": {"k": "int", "d": "date", "t": "string", "v": "int"},
+    "b": {"k": "bigint", "d": "date", "t": "string", "w": "int"},
+}
+
+
+@pytest.fixture
+def lake() -> Lake:
+    made = Lake()
+    for name, columns in ROWS.items():
+        rows = [(k, f"2024-01-0{k}", f"t{k}", 10 * k) for k in range(1, 9)]
+        made.create(name, columns, [*rows, (None, None, None, 0)])
+    return made
+
+
+def merged(lake: Lake, sql: str) -> str:
+    """The MERGE of a refresh after rows 3 and 5 of a were updated; on one line."""
+    lake.run("m", sql)
+    gone = [(k, f"2024-01-0{k}", f"t{k}", 10 * k) for k in (3, 5)]
+    lake.change("a", delete=gone, insert=[(*row[:3], row[3] + 1) for row in gone])
+    lake.run("m", sql)
+    lake.check("m")
+    statement = lake.executed[-1]
+    assert statement.kind is Kind.MERGE
+    return " ".join(statement.sql.split())
+
+
+@pytest.mark.parametrize(
+    ("sql", "bound"),
+    [
+        ("select a.v, b.w from s.a a join s.b b on a.k = b.k", "b.k BETWEEN 3 AND 5"),
+        (
+            "select a.v, b.w from s.a a join s.b b on a.d = b.d",
+            "b.d BETWEEN CAST('2024-01-03' AS DATE) AND CAST('2024-01-05' AS DATE)",
+        ),
+        (
+            "select a.v, b.w from s.a a join s.b b on a.k <=> b.k",
+            "( b.k BETWEEN 3 AND 5 OR b.k IS NULL )",
+        ),
+        ("select a.v, b.w from s.a a left join s.b b on a.k = b.k", "b.k BETWEEN 3 AND 5"),
+        ("select b.w, a.v from s.b b left join s.a a on a.k = b.k", "b.k BETWEEN 3 AND 5"),
+        (
+            "select v from s.a a where not exists (select 1 from s.b b where b.k = a.k)",
+            "subquery.k BETWEEN 3 AND 5",
+        ),
+        (
+            "select w from s.b b where not exists (select 1 from s.a a where b.k = a.k)",
+            "b.k BETWEEN 3 AND 5",
+        ),
+        ("select k, max(v) as m from s.a group by k", "a.k BETWEEN 3 AND 5"),
+        ("select k, v from s.a", "stored.k BETWEEN 3 AND 5 OR stored.k IS NULL"),
+        ("select k, sum(v) as n from s.a group by k", "stored.k BETWEEN 3 AND 5 OR stored.k"),
+        (
+            "select x.n, b.w from (select k, count(*) n from s.a group by k) x, s.b b "
+            "where x.k = b.k",
+            "b.k BETWEEN 3 AND 5",
+        ),
+    ],
+)
+def test_a_key_that_equals_a_changed_one_is_bounded(lake: Lake, sql: str, bound: str) -> None:
+    assert bound in merged(lake, sql)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["a.t = b.t", "a.k + 1 = b.k", "a.k < b.k", "a.k = b.k or a.v = b.w"],
+)
+def test_other_conditions_bound_nothing(lake: Lake, condition: str) -> None:
+    text = merged(lake, f"select a.t, b.t as u from s.a a join s.b b on {condition}")
+    assert "BETWEEN" not in text
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select t, sum(v) as n from s.a group by t",
+        "select k % 2 as p, sum(v) as n from s.a group by k % 2",
+    ],
+)
+def test_nothing_is_asked_where_nothing_can_be_bounded(
+    lake: Lake, sql: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lake, "row", lambda sql: pytest.fail(f"asked for nothing: {sql}"))
+    merged(lake, sql)
+
+
+def test_the_state_gets_few_bounds(lake: Lake) -> None:
+    text = merged(lake, "select k, v, d, k as k2, v as v2 from s.a")
+    assert text.count("IS NULL )") == 3
+
+
+def test_keys_that_are_all_null_bound_nothing(lake: Lake) -> None:
+    sql = "select a.v, b.w from s.a a join s.b b on a.k <=> b.k"
+    lake.run("m", sql)
+    lake.change("a", insert=[(None, None, None, 1)])
+    lake.run("m", sql)
+    lake.check("m")
+    assert "b.k BETWEEN" not in lake.executed[-1].sql
+
+
+def test_the_ranges_of_several_changes_are_one(lake: Lake) -> None:
+    sql = "select k, count(*) as n from (select k from s.a union all select k from s.b) group by k"
+    lake.run("m", sql)
+    lake.change("a", insert=[(7, None, None, 1)])
+    lake.change("b", insert=[(-2, None, None, 1)])
+    lake.run("m", sql)
+    lake.check("m")
+    assert "stored.k BETWEEN -2 AND 7" in " ".join(lake.executed[-1].sql.split())
+
+
+def test_one_value_is_an_equality(lake: Lake) -> None:
+    sql = "select a.v, b.w from s.a a join s.b b on a.k = b.k"
+    lake.run("m", sql)
+    lake.change("a", insert=[(4, None, None, 1)])
+    lake.run("m", sql)
+    lake.check("m")
+    assert "b.k = 4" in lake.executed[-1].sql
+
+
+def test_what_has_no_literal_is_no_range() -> None:
+    assert Range.of("int", None, None) is None
+    assert Range.of("string", "a", "b") is None
+    assert Range.of("date", "2024-01-01", "+10000-01-01") is None
+    assert Range.of(None, "1", "2") is None
