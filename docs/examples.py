@@ -86,17 +86,14 @@ class Catalog:
             (item.alias_or_name, TYPES.get(item.unalias().name, "bigint")) for item in query.selects
         ]
 
-    def row(self, sql: str) -> Sequence[str | None]:
-        """The lowest and highest values of columns of a change: some orders of some days."""
+    def texts(self, sql: str) -> Sequence[Sequence[str | None]]:
+        """The keys of a change: two orders of two days."""
         query = sqlglot.parse_one(sql, read="spark")
-        found = []
-        for extreme in query.find_all(exp.Min, exp.Max):
-            low = isinstance(extreme, exp.Min)
-            if TYPES.get(extreme.this.name) == "date":
-                found.append("2024-04-28" if low else "2024-05-01")
-            else:
-                found.append("1041" if low else "1043")
-        return found
+        names = [column.name for column in query.find_all(exp.Column)]
+        return [
+            [day if TYPES.get(name) == "date" else number for name in names]
+            for day, number in (("2024-04-28", "1041"), ("2024-05-01", "1043"))
+        ]
 
     def user_functions(self) -> Sequence[str]:
         """None."""

@@ -1,14 +1,14 @@
 """Bounds on join keys from the changed rows, so that only files are read that can hold a match.
 
-What joins a changed row by an equality has that row's key. Its lowest and highest value among the
-changed rows are conditions on the other side that the equality implies: they change no result, and
-Delta skips the files, and Parquet the row groups, whose statistics do not fit.
+What joins a changed row by an equality has that row's key. That it has one of the changed rows'
+keys is a condition on the other side that the equality implies: it changes no result, Delta skips
+the files, and Parquet the row groups, whose statistics do not fit, and few rows come to the join.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -46,33 +46,81 @@ class Key:
 
 @dataclass(frozen=True)
 class Range:
-    """The lowest and the highest value, both among the values, NULL left out."""
+    """The values of a key but NULL: from where to where, and each of them if they are few.
 
-    lowest: exp.Expr
-    highest: exp.Expr
+    Attributes:
+        kind: Their Spark type.
+        lowest: The lowest one: a whole number, or a date as text, year first.
+        highest: The highest one.
+        each: All of them, sorted; None if they are many.
+    """
+
+    kind: str
+    lowest: int | str
+    highest: int | str
+    each: tuple[int | str, ...] | None = None
 
     @staticmethod
-    def of(kind: str | None, lowest: str | None, highest: str | None) -> Range | None:
-        """A range of values of a type, as text; None where there is no value, or no literal."""
-        low, high = _literal(kind, lowest), _literal(kind, highest)
-        return None if low is None or high is None else Range(low, high)
+    def of(kind: str | None, texts: Iterable[str | None], every: bool) -> Range | None:
+        """The range of values given as text; None where there are none, or one has no literal.
+
+        Args:
+            kind: Their Spark type.
+            texts: The values.
+            every: Whether they are all that there are; else the lowest and the highest are.
+        """
+        given = [text for text in texts if text is not None]
+        if kind is None or not given:
+            return None
+        values: set[int | str]
+        if kind in _WHOLE_NUMBERS:
+            values = {int(text) for text in given}
+        elif kind == _DATE and all(_ISO_DATE.fullmatch(text) for text in given):
+            values = set(given)
+        else:
+            return None
+        ordered = tuple(sorted(values))
+        return Range(kind, ordered[0], ordered[-1], ordered if every else None)
 
     def __or__(self, other: Range) -> Range:
-        """The range of the values of both."""
-        lowest = min(self.lowest, other.lowest, key=_value)
-        return Range(lowest, max(self.highest, other.highest, key=_value))
+        """The values of both."""
+        ends = {self.lowest, self.highest, other.lowest, other.highest}
+        each = None
+        if self.each is not None and other.each is not None:
+            each = tuple(sorted({*self.each, *other.each}))
+        return Range(self.kind, min(ends), max(ends), each)
 
-    def holds(self, column: exp.Expr, or_null: bool) -> exp.Expr:
-        """Whether a column is in the range, or NULL where an equality may take that for a key."""
-        inside: exp.Expr = exp.Between(
-            this=column.copy(), low=self.lowest.copy(), high=self.highest.copy()
-        )
+    def holds(self, column: exp.Expr, or_null: bool) -> list[exp.Expr]:
+        """Conditions that a column has one of the values.
+
+        Args:
+            column: The column.
+            or_null: Whether it may be NULL, too, as an equality may take that for a key.
+        """
+        conditions: list[exp.Expr] = []
         if self.lowest == self.highest:
-            inside = exp.EQ(this=column.copy(), expression=self.lowest.copy())
-        if or_null:
-            null = exp.Is(this=column.copy(), expression=exp.Null())
-            inside = exp.paren(exp.or_(inside, null, copy=False), copy=False)
-        return inside
+            conditions.append(exp.EQ(this=column.copy(), expression=self._literal(self.lowest)))
+        else:
+            low, high = self._literal(self.lowest), self._literal(self.highest)
+            conditions.append(exp.Between(this=column.copy(), low=low, high=high))
+        if self.each is not None and not self._without_gaps():
+            listed = [self._literal(value) for value in self.each]
+            conditions.append(exp.In(this=column.copy(), expressions=listed))
+        if not or_null:
+            return conditions
+        null = exp.Is(this=column.copy(), expression=exp.Null())
+        return [exp.paren(exp.or_(c, null.copy(), copy=False), copy=False) for c in conditions]
+
+    def _without_gaps(self) -> bool:
+        low, high = self.lowest, self.highest
+        if low == high or self.each is None:
+            return True
+        return isinstance(low, int) and isinstance(high, int) and high - low < len(self.each)
+
+    def _literal(self, value: int | str) -> exp.Expr:
+        if isinstance(value, int):
+            return exp.convert(value)
+        return exp.cast(exp.Literal.string(value), _DATE)
 
 
 Kinds = Callable[[str, str], str | None]
@@ -106,19 +154,19 @@ def bounded(
         for implied in list(traced.implied(node)):
             range_ = _united(implied.keys, ranges)
             if range_ is not None:
-                condition = range_.holds(implied.column.expression(), implied.or_null)
-                node = _with(node, condition, implied.stays_left)
+                conditions = range_.holds(implied.column.expression(), implied.or_null)
+                node = _with(node, conditions, implied.stays_left)
         return node
 
     known = {ref: _united(keys, ranges) for ref, keys in found.items()}
     return bottom_up(plan, rule), {ref: r for ref, r in known.items() if r is not None}
 
 
-def _with(node: Node, condition: exp.Expr, stays_left: bool) -> Node:
+def _with(node: Node, conditions: list[exp.Expr], stays_left: bool) -> Node:
     assert isinstance(node, (Join, LeftJoin, SemiJoin))
     if isinstance(node, SemiJoin) and stays_left:
-        return replace(node, left=Filter(node.left, condition))
-    return replace(node, conditions=(*node.conditions, condition))
+        return replace(node, left=Filter(node.left, exp.and_(*conditions)))
+    return replace(node, conditions=(*node.conditions, *conditions))
 
 
 def _united(keys: Collection[Key], ranges: Mapping[Key, Range]) -> Range | None:
@@ -260,18 +308,3 @@ def _family(kind: str | None) -> str | None:
     if kind in _WHOLE_NUMBERS:
         return "whole number"
     return _DATE if kind == _DATE else None
-
-
-def _literal(kind: str | None, text: str | None) -> exp.Expr | None:
-    if text is None:
-        return None
-    if kind in _WHOLE_NUMBERS:
-        return exp.convert(int(text))
-    if kind == _DATE and _ISO_DATE.fullmatch(text):
-        return exp.cast(exp.Literal.string(text), _DATE)
-    return None
-
-
-def _value(literal: exp.Expr) -> int | str:
-    """What to compare a literal by; dates as text, year first."""
-    return str(literal.this.name) if isinstance(literal, exp.Cast) else int(literal.sql())

@@ -11,6 +11,9 @@ from python_ivm.refresh import emit
 from python_ivm.refresh.model import Model
 from python_ivm.sources.history import SourceChange
 
+_MOST_LISTED = 1000
+"""Up to so many combinations of changed keys are written into the MERGE."""
+
 
 class Bounding:
     """Bounds one refresh's plan by the keys of its changed rows (``delta/bounds.py``)."""
@@ -32,14 +35,27 @@ class Bounding:
         return None if schema is None else schema.columns.get(schema.spelling(column))
 
     def _ranges(self, keys: Collection[Key]) -> Mapping[Key, Range]:
-        """One query for each source, over its change feed alone."""
+        """What the sources' change feeds hold of keys."""
         found: dict[Key, Range] = {}
         for source in sorted({key.source for key in keys}):
             asked = sorted(key for key in keys if key.source == source)
-            query = emit.range_query(self._changes[source], [key.column for key in asked])
-            values = self._model.warehouse.row(query)
-            for key, low, high in zip(asked, values[::2], values[1::2], strict=True):
-                range_ = Range.of(self._kind(key.source, key.column), low, high)
+            values, every = self._values(source, [key.column for key in asked])
+            for key, texts in zip(asked, values, strict=True):
+                range_ = Range.of(self._kind(key.source, key.column), texts, every)
                 if range_ is not None:
                     found[key] = range_
         return found
+
+    def _values(self, source: str, columns: list[str]) -> tuple[list[list[str | None]], bool]:
+        """All values of columns of a change if they are few, else the lowest and the highest.
+
+        Returns:
+            The values, column by column, and whether they are all.
+        """
+        change = self._changes[source]
+        query = emit.keys_query(change, columns, _MOST_LISTED + 1)
+        rows = self._model.warehouse.texts(query)
+        if len(rows) <= _MOST_LISTED:
+            return [[row[i] for row in rows] for i in range(len(columns))], True
+        (row,) = self._model.warehouse.texts(emit.range_query(change, columns))
+        return [list(row[2 * i : 2 * i + 2]) for i in range(len(columns))], False

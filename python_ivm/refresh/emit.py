@@ -89,15 +89,28 @@ def change_feed(source: SourceChange) -> exp.Select:
     return exp.Select().from_(exp.Table(this=feed))
 
 
+def keys_query(source: SourceChange, columns: Sequence[str], most: int) -> str:
+    """A query of some combinations of columns in a change, as texts."""
+    items = [
+        exp.alias_(exp.cast(value, "string"), f"v{number}")
+        for number, value in enumerate(_stored_columns(source, columns), 1)
+    ]
+    return text(change_feed(source).select(*items).distinct().limit(most))
+
+
 def range_query(source: SourceChange, columns: Sequence[str]) -> str:
-    """A query of one row: the lowest and the highest value of columns of a change, as text."""
+    """A query of one row: the lowest and the highest value of columns of a change, as texts."""
     extremes = [
-        exp.cast(extreme(this=stored_as(name, source.stored).unalias()), "string")
-        for name in columns
+        exp.cast(extreme(this=value.copy()), "string")
+        for value in _stored_columns(source, columns)
         for extreme in (exp.Min, exp.Max)
     ]
     named = [exp.alias_(value, f"v{number}") for number, value in enumerate(extremes, 1)]
     return text(change_feed(source).select(*named))
+
+
+def _stored_columns(source: SourceChange, columns: Sequence[str]) -> list[exp.Expr]:
+    return [stored_as(name, source.stored).unalias() for name in columns]
 
 
 def probe_query(rows: Node, arguments: tuple[Named, ...], renderer: Renderer) -> str:

@@ -49,9 +49,9 @@ class Remembering:
         """The types of a query's columns."""
         return self._answers.other((), sql, lambda: self._warehouse.describe(sql))
 
-    def row(self, sql: str) -> Sequence[str | None]:
-        """The values of a query's one row."""
-        return self._warehouse.row(sql)
+    def texts(self, sql: str) -> Sequence[Sequence[str | None]]:
+        """The rows of a query whose columns are texts."""
+        return self._warehouse.texts(sql)
 
     def user_functions(self) -> Sequence[str]:
         """The functions that users made."""

@@ -157,8 +157,8 @@ class Warehouse(Protocol):
     def describe(self, sql: str) -> Sequence[tuple[str, str]]:
         """Names and types of a query's columns."""
 
-    def row(self, sql: str) -> Sequence[str | None]:
-        """The values of a query's one row, all of them texts."""
+    def texts(self, sql: str) -> Sequence[Sequence[str | None]]:
+        """The rows of a query whose columns are texts."""
 
     def user_functions(self) -> Sequence[str]:
         """The functions that users made and that can be named without a schema, in lower case."""

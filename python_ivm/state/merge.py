@@ -36,7 +36,7 @@ from python_ivm.state.tables import row_hash
 CHANGED = "changed"
 """The relation of the delta by group."""
 _MOST_BOUNDS = 3
-"""So many bounds of their own the state's rows get at most: the first keys tell files best."""
+"""By so many of its keys the state is bounded at most: the first ones tell its files best."""
 LOST = "__ivm_lost__"
 """Marks the groups whose stored values cannot be derived."""
 
@@ -81,12 +81,9 @@ def merge(
     on = [*_same_keys(layout, STORED, CHANGE)]
     if layout.is_bag:
         on.insert(0, exp.EQ(this=stored(HASH), expression=change(HASH)))
-    bounds = [
-        ranges[columns[key.name]].holds(stored(key.name), or_null=True)
-        for key in layout.keys
-        if columns[key.name] in ranges
-    ]
-    on += bounds[:_MOST_BOUNDS]
+    bounded = [key for key in layout.keys if columns[key.name] in ranges]
+    for key in bounded[:_MOST_BOUNDS]:
+        on += ranges[columns[key.name]].holds(stored(key.name), or_null=True)
     return exp.Merge(
         this=target,
         using=exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(CHANGE))),

@@ -305,11 +305,9 @@ class Lake:
         rows = self.db.execute(f"describe {self.duck(sql)}").fetchall()
         return [(name, _spark_type(kind)) for name, kind, *_ in rows]
 
-    def row(self, sql: str) -> Sequence[str | None]:
-        """The values of a query's one row."""
-        found = self.db.execute(self.duck(sql)).fetchone()
-        assert found is not None
-        return found
+    def texts(self, sql: str) -> Sequence[Sequence[str | None]]:
+        """The rows of a query whose columns are texts."""
+        return self.db.execute(self.duck(sql)).fetchall()
 
     def user_functions(self) -> Sequence[str]:
         """What a test says that users made."""

@@ -102,10 +102,9 @@ class SparkWarehouse:
         rows = self._query(f"DESCRIBE QUERY {sql.strip().rstrip(';')}")
         return [(row["col_name"], row["data_type"]) for row in rows]
 
-    def row(self, sql: str) -> Sequence[str | None]:
-        """The values of a query's one row."""
-        (row,) = self._query(sql)
-        return list(row.values())
+    def texts(self, sql: str) -> Sequence[Sequence[str | None]]:
+        """The rows of a query whose columns are texts."""
+        return [list(row.values()) for row in self._query(sql)]
 
     def user_functions(self) -> Sequence[str]:
         """The functions that users made and that can be named without a schema."""

@@ -84,6 +84,8 @@ USING (
   FROM g
   JOIN s.customers VERSION AS OF 0 AS c
     ON c.id = g.customer
+  WHERE
+    c.id = 1
   GROUP BY
     c.nation,
     g.n

@@ -96,9 +96,6 @@ USING (
   FROM change
   LEFT JOIN recomputed
     ON change.customer IS NOT DISTINCT FROM recomputed.customer
-    AND (
-      recomputed.customer = 1 OR recomputed.customer IS NULL
-    )
 ) AS change
 ON stored.customer IS NOT DISTINCT FROM change.customer
 AND (
