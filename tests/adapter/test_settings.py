@@ -78,6 +78,8 @@ def test_a_package_of_delta_is_not_loaded_twice() -> None:
 
 def test_the_users_java_options_are_kept() -> None:
     made = started(spark__driver__extraJavaOptions="-Xss4m")
+    assert made["spark.driver.extraJavaOptions"] == "-Xss4m"
+    made = started(spark__driver__defaultJavaOptions="-Xss4m")
     assert made[settings.JAVA_OPTIONS].endswith(" -Xss4m")
 
 
