@@ -75,3 +75,27 @@ def test_an_error_of_spark_connect_keeps_its_trace_apart() -> None:
     )
     assert message_of(error) == "[CODE] what"
     assert trace_of(error) == "x\n\tat y"
+
+
+def test_what_failed_in_a_writing_task_is_shown() -> None:
+    error = ValueError("[TASK_WRITE_FAILED] Task failed while writing rows to x. SQLSTATE: 58030")
+    error._stackTrace = (  # type: ignore[attr-defined]
+        "org.apache.spark.SparkException: [TASK_WRITE_FAILED] Task failed while writing rows\n"
+        "\tat org.apache.spark.A.b(A.scala:1)\n"
+        "Caused by: org.apache.spark.SparkException: in between\n"
+        "\tat org.apache.spark.A.b(A.scala:1)\n"
+        "\t... 3 more\n"
+        "Caused by: org.apache.spark.SparkArithmeticException: [DIVIDE_BY_ZERO] Division by zero.\n"
+        "== SQL (line 1, position 8) ==\n"
+        "select 1 / id\n"
+        "       ^^^^^^\n"
+        "\tat org.apache.spark.C.d(C.scala:1)\n"
+        "\t... 9 more\n"
+    )
+    assert as_dbt_error(error).msg == (
+        "[TASK_WRITE_FAILED] Task failed while writing rows to x. SQLSTATE: 58030\n"
+        "[DIVIDE_BY_ZERO] Division by zero.\n"
+        "== SQL (line 1, position 8) ==\n"
+        "select 1 / id\n"
+        "       ^^^^^^"
+    )

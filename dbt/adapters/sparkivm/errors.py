@@ -16,6 +16,11 @@ _PLAN = re.compile(r"(; line \d+ pos \d+)?;\n(?=['+!:A-Z]).*", re.DOTALL)
 _TASK_FAILED = re.compile(r"^Job aborted due to stage failure: .*?\): ", re.DOTALL)
 # "a.b.SomeException: ..." of this process's Spark, "(a.b.SomeException) ..." of Spark Connect.
 _CLASS_NAME = re.compile(r"^(\()?(?:[a-z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error)(?(1)\)|:) (?=\S)")
+# Says where something failed, and not what: that is the last cause in the trace.
+_WRAPPER = re.compile(r"^\[TASK_WRITE_FAILED\]")
+_CAUSE = re.compile(
+    r"^Caused by: (.*?)(?=^\s+at |^\s*\.\.\. \d+ more|\Z)", re.DOTALL | re.MULTILINE
+)
 
 
 def silence_pyspark() -> None:
@@ -37,7 +42,10 @@ def as_dbt_error(error: Exception) -> DbtRuntimeError:
     """
     if isinstance(error, DbtRuntimeError):
         return error
-    return DbtDatabaseError(render(message_of(error)))
+    message = render(message_of(error))
+    if _WRAPPER.match(message):
+        message = "\n".join([message, *_causes(trace_of(error))[-1:]])
+    return DbtDatabaseError(message)
 
 
 def message_of(error: Exception) -> str:
@@ -59,6 +67,11 @@ def trace_of(error: Exception) -> str:
     """Java's stack trace, for the log; empty where there is none."""
     trace = getattr(error, "_stackTrace", None) or getattr(error, "_stacktrace", None)
     return str(trace) if trace else str(error) if hasattr(error, "java_exception") else ""
+
+
+def _causes(trace: str) -> list[str]:
+    """The messages of what caused an error, the first cause last."""
+    return [render(found) for found in _CAUSE.findall(trace)]
 
 
 def render(message: str) -> str:
