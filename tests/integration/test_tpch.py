@@ -139,7 +139,10 @@ def test_views_follow_a_round_of_changes(tpch: Tpch, name: str) -> None:
     now = views.versions(project)
     assert {t: v - states[t] for t, v in now.items() if v != states[t]} == grown
 
-    assert_equal_to_their_sql(project, affected)
+    # `dbt build` has just compared each view with its query by `ivm_consistent`, which must not be
+    # the only judge of itself.
+    if name == list(changes.ROUNDS)[-1]:
+        assert_equal_to_their_sql(project, set(readers))
     unmoved = {m for m in affected if views.fingerprint(project, m) == before[m]}
     assert len(unmoved) <= len(affected) // 3, unmoved
 
