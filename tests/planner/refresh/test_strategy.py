@@ -32,7 +32,7 @@ class OddLake(Lake):
         self.without_feed: set[str] = set()
         self.foreign: set[str] = set()
         self.enabled: list[str] = []
-        self.texts: dict[str, str] = {}
+        self.view_texts: dict[str, str] = {}
 
     def history(self, parts: tuple[str, ...], limit: int | None) -> Sequence[Commit] | None:
         return None if parts[-1] in self.foreign else super().history(parts, limit)
@@ -42,7 +42,7 @@ class OddLake(Lake):
         return {"delta.enableChangeDataFeed": "true"} if on else {}
 
     def definition(self, parts: tuple[str, ...]) -> View | None:
-        text = self.texts.get(parts[-1])
+        text = self.view_texts.get(parts[-1])
         return super().definition(parts) if text is None else View(text, ("spark_catalog", "s"), {})
 
     def enable_change_feed(self, parts: tuple[str, ...]) -> None:
@@ -221,7 +221,7 @@ def test_a_table_under_the_views_name_is_dropped_after_the_build(xs: OddLake) ->
 def test_the_old_view_stays_readable_while_a_state_of_other_columns_is_built(xs: OddLake) -> None:
     xs.run("m", SQL)
     changed = SQL.replace("sum(v) t", "max(v) hi")
-    xs.texts["m"] = "select k, t from s.m__ivm_state"
+    xs.view_texts["m"] = "select k, t from s.m__ivm_state"
     refresh = plan_refresh(xs.request("m", changed), xs)
     assert kinds(refresh) == [Kind.KEEP_VIEW, Kind.BUILD, Kind.CREATE_VIEW]
     assert "s.m__ivm_state VERSION AS OF 0" in refresh.statements[0].sql
