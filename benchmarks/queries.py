@@ -97,7 +97,11 @@ class Queries:
             "seconds": measured.seconds,
             "work": asdict(measured.work),
         }
-        return sample | {"parts": _parts(query, measured)} if way == "refresh" else sample
+        if way == "refresh":
+            state = f"bench_{TARGETS[way]}.{query.name}__ivm_state"
+            (commit,) = self.workspace.sql(f"describe history {state} limit 1")
+            sample |= {"parts": _parts(query, measured), "merge": _merge(commit)}
+        return sample
 
     def _check(self, query: Query, change: Change) -> None:
         """Compare what each way has now with the query computed anew."""
@@ -126,6 +130,17 @@ def _parts(query: Query, measured: Measured) -> dict[str, float]:
         "statements": len(trace.inside),
         "statements_metadata": sum(s.kind == "metadata" for s in trace.inside),
         "statements_settings": sum(s.kind == "setting" for s in trace.inside),
+    }
+
+
+def _merge(commit: Any) -> dict[str, int]:
+    """What Delta says of its MERGE: milliseconds of its steps, and files."""
+    told = {name: int(value) for name, value in commit["operationMetrics"].items()}
+    return {
+        "source": told.get("materializeSourceTimeMs", 0),
+        "scan": told["scanTimeMs"],
+        "rewrite": told["rewriteTimeMs"],
+        "files": told["numTargetFilesAdded"] + told["numTargetChangeFilesAdded"],
     }
 
 

@@ -12,7 +12,6 @@ from py4j.protocol import Py4JJavaError
 _METRICS = {
     "number of files read": "files_read",
     "size of files read": "bytes_read",
-    "number of written files": "files_written",
 }
 _UNITS = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 
@@ -31,7 +30,6 @@ class Work:
         files_read: by scans of tables and of Delta's log.
         bytes_read: the sizes of these files; less is read of those in columns.
         bytes_written: by tasks.
-        files_written: by writes.
     """
 
     jobs: int = 0
@@ -43,7 +41,6 @@ class Work:
     files_read: int = 0
     bytes_read: int = 0
     bytes_written: int = 0
-    files_written: int = 0
 
 
 class Status:
