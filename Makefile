@@ -27,7 +27,7 @@ demo: setup ## See TPC-H views being maintained (SCALE=1 for ten times the data)
 	$(BIN)/python -m demo.run --scale $(SCALE)
 
 test: setup ## Run the default test suite (ARGS='-k name' to choose)
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 test-tpcds: setup ## Maintain the 99 queries of TPC-DS on DuckDB and Spark (ARGS='-k q14' to choose)
 	$(BIN)/python -m pytest tests/tpcds --ivm-tpcds $(ARGS)

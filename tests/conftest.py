@@ -25,12 +25,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark by fixture, so that `-m "not spark"` is always the fast part of the suite.
 
-    The slow part goes first, so that the fast one keeps all processes busy to the end.
+    The slow part goes first, the slowest module before all, so that the fast one keeps all
+    processes busy to the end.
     """
     for item in items:
         if "spark_settings" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
-    items.sort(key=lambda item: item.get_closest_marker("spark") is None)
+
+    def rank(item: pytest.Item) -> tuple[bool, bool]:
+        return item.get_closest_marker("spark") is None, "integration" not in item.path.parts
+
+    items.sort(key=rank)
 
 
 # Spark Connect's client takes a main module without a file, as the processes of pytest-xdist have,

@@ -25,7 +25,7 @@ from tests.conftest import QUICK_JVM
 from tests.helpers.dbt_project import DbtProject
 from tests.spark.conftest import QUICK
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("connect")]  # one server for all
+pytestmark = pytest.mark.spark
 
 REVENUE = """
 {{ config(materialized='incremental_ivm') }}

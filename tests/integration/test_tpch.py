@@ -13,8 +13,6 @@ from integration_tests.tpch import changes, load
 from tests.helpers.dbt_project import DbtProject, DbtResult
 from tests.integration import views
 
-pytestmark = pytest.mark.xdist_group("tpch")  # the tests go on from each other
-
 SCALE = 0.01
 SEED = 7
 SOURCES = "tpch_sources"
