@@ -11,7 +11,7 @@ STAMP := $(VENV)/.setup-done
 BENCH_STAMP := $(VENV)/.bench-done
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-tpcds test-random check format clean docs bench
+.PHONY: help setup demo test test-spark test-tpcds test-random check format clean docs bench
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ demo: setup ## See TPC-H views being maintained (SCALE=1 for ten times the data)
 
 test: setup ## Run the default test suite (ARGS='-k name' to choose)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
+
+test-spark: setup ## Run all of the tests on Spark, of which `make test` takes some
+	$(BIN)/python -m pytest tests/spark tests/integration --ivm-all-on-spark $(ARGS)
 
 test-tpcds: setup ## Maintain the 99 queries of TPC-DS on DuckDB and Spark (ARGS='-k q14' to choose)
 	$(BIN)/python -m pytest tests/tpcds --ivm-tpcds $(ARGS)

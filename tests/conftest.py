@@ -16,9 +16,9 @@ from tests.helpers.dbt_project import DbtProject
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Options for what is too slow for the default run."""
     parser.addoption(
-        "--ivm-all-operators",
+        "--ivm-all-on-spark",
         action="store_true",
-        help="run every operator's query on Spark, not every fourth",
+        help="run every operator's query and every round of TPC-H on Spark, not some of them",
     )
 
 
@@ -61,7 +61,7 @@ def spark_settings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     metastore = f"jdbc:derby:;databaseName={folder / 'metastore'};create=true"
     return {
         "spark.master": "local[2]",
-        "spark.driver.memory": "2g",
+        "spark.driver.memory": "3g",
         # Generating code and planning anew cost more than they save, too.
         "spark.driver.extraJavaOptions": QUICK_JVM,
         "spark.sql.adaptive.enabled": "false",

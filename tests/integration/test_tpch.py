@@ -18,6 +18,10 @@ SEED = 7
 SOURCES = "tpch_sources"
 STATE = "__ivm_state"
 
+QUICK_ROUNDS = ("second thoughts", "the auditors come")
+"""The rounds of the default run, between them every kind of change but compaction; all rounds
+run with ``--ivm-all-on-spark``."""
+
 RANKED = {
     "q02": ("s_acctbal", "n_name", "s_name", "p_partkey"),
     "q03": ("revenue", "o_orderdate"),
@@ -116,7 +120,11 @@ def test_the_first_build_shows_the_queries_results(tpch: Tpch) -> None:
 
 
 @pytest.mark.parametrize("name", changes.ROUNDS)
-def test_views_follow_a_round_of_changes(tpch: Tpch, name: str) -> None:
+def test_views_follow_a_round_of_changes(
+    tpch: Tpch, name: str, pytestconfig: pytest.Config
+) -> None:
+    if name not in QUICK_ROUNDS and not pytestconfig.getoption("ivm_all_on_spark"):
+        pytest.skip("make test-spark runs this")
     project, readers = tpch.project, tpch.sources_of()
     before = {model: views.fingerprint(project, model) for model in readers}
     states, sources = views.versions(project), tpch.source_versions()

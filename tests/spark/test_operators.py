@@ -1,7 +1,7 @@
 """The operators of tests/planner/test_operators.py on a real Spark: it takes the emitted SQL, and
 the rows are Spark's.
 
-The default run takes every fourth query, with ``--ivm-all-operators`` all of them.
+The default run takes every fourth query, with ``--ivm-all-on-spark`` all of them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ROUNDS = (
 
 def test_views_stay_equal_to_their_queries(bench: Bench, pytestconfig: pytest.Config) -> None:
     chosen = [*QUERIES.items(), *CHOICES.items()]
-    if not pytestconfig.getoption("ivm_all_operators", False):
+    if not pytestconfig.getoption("ivm_all_on_spark", False):
         chosen = chosen[::4]
     bench.table("a", "k int, v int", "(1, 1)", "(1, 1)", "(2, 3)", "(3, 1)", "(null, 2)")
     bench.table("b", "k int, w int", "(1, 2)", "(1, 2)", "(2, 1)", "(null, 3)")
