@@ -210,12 +210,15 @@ class _Update:
 
     def _without_idle_groups(self, changed: Aggregate) -> Node:
         """Leave out the groups to which nothing is added, so that they are not rewritten."""
-        conditions = [counter.moves(CHANGED) for counter in self.layout.counters]
-        if not self.inserts_only and not any(c is None for c in conditions):
-            return Filter(changed, exp.or_(*(c for c in conditions if c is not None)))
-        if self.layout.is_global:
+        moves = [counter.moves(CHANGED) for counter in self.layout.counters]
+        conditions: list[exp.Expr] = []
+        if self.layout.is_global:  # without rows it has one row of NULLs all the same
             some_row = ColumnRef(changed.relation, COUNT).expression()
-            return Filter(changed, exp.Not(this=exp.Is(this=some_row, expression=exp.Null())))
+            conditions.append(exp.Not(this=exp.Is(this=some_row, expression=exp.Null())))
+        if not self.inserts_only and not any(c is None for c in moves):
+            conditions.append(exp.or_(*(c for c in moves if c is not None)))
+        if conditions:
+            return Filter(changed, exp.and_(*conditions))
         return changed
 
     def _with_new_values(self, changed: Node) -> Node:

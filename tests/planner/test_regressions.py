@@ -350,3 +350,17 @@ def test_a_semi_join_over_a_filtered_join_inside_another(xy: Lake, sql: str) -> 
     view.refresh()
     xy.change("y", delete=[(2,)], insert=[(3,)])
     view.refresh()
+
+
+def test_a_wide_sum_without_groups_of_which_no_changed_row_is_one(lake: Lake) -> None:
+    """The change without rows was one row of NULLs, which was taken for a change of the sum."""
+    lake.create("x", {"i": "int", "p": "decimal(32,4)"}, [(1, 10), (2, 20)])
+    lake.create("y", {"i": "int"}, [(1,), (2,)])
+    view = View(lake, "select sum(p) as revenue from s.x join s.y using (i)")
+    lake.change("x", insert=[(7, 1)])
+    lake.change("x", delete=[(7, 1)], insert=[(8, 1)])
+    view.refresh()
+    assert "IS DISTINCT FROM 0" in lake.executed[-1].sql
+    lake.change("x", delete=[(1, 10), (2, 20)])
+    view.refresh()
+    view.shows((None,))
