@@ -73,3 +73,18 @@ def told(failures: list[str], sql: str) -> Iterator[None]:
         yield
     except Exception as error:
         failures.append(f"{sql}\n    {type(error).__name__}: {str(error)[:600]}")
+
+
+def test_a_mark_beside_a_not_in_of_which_both_sides_change(bench: Bench) -> None:
+    """Spark's optimizer fails on it: "key not found"."""
+    bench.table("o", "id bigint, customer bigint", "(10, 1)", "(11, 1)", "(12, 2)", "(14, null)")
+    bench.table("b", "id bigint, customer bigint", "(11, 1)")
+    view = bench.view(
+        "select id, customer, case when customer in (select customer from b) then 'b' end as mark "
+        "from o where id not in (select id from b where b.customer = o.customer)"
+    )
+    bench.sql("insert into b values (null, 2)", "delete from o where id = 10")
+    view.refresh()
+    assert bench.query("set spark.sql.constraintPropagation.enabled")[0]["value"] == "true"
+    bench.sql("delete from b where id is null", "update o set customer = 2 where id = 14")
+    view.refresh()
