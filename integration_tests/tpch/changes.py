@@ -235,7 +235,8 @@ def all_at_once(business: Business) -> None:
 
 
 def the_auditors_come(business: Business) -> None:
-    """Late corrections of nearly everything, and values that become NULL once more."""
+    """New orders, late corrections of nearly everything, and values that become NULL once more."""
+    business.order(4)
     business.enlarge_orders()
     business.miss_deadlines()
     business.complain()
@@ -243,7 +244,7 @@ def the_auditors_come(business: Business) -> None:
     business.change_costs()
     business.change_prices()
     business.lose_values()
-    business.rename_nations({"BHARAT": "INDIA"})
+    business.rename_nations({"BHARAT": "INDIA", "DEUTSCHLAND": "GERMANY", "BRASIL": "BRAZIL"})
 
 
 ROUNDS: Mapping[str, Callable[[Business], None]] = {
