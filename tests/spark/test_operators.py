@@ -37,10 +37,15 @@ ROUNDS = (
 )
 
 
+REFUSED_BY_SPARK = {"group_scalar_range"}
+"""Queries that only DuckDB takes: a subquery correlated by a group's key in SELECT."""
+
+
 def test_views_stay_equal_to_their_queries(bench: Bench, pytestconfig: pytest.Config) -> None:
-    chosen = [*QUERIES.items(), *CHOICES.items()]
+    every = [*QUERIES.items(), *CHOICES.items()]
     if not pytestconfig.getoption("ivm_all_on_spark", False):
-        chosen = chosen[::8]
+        every = every[4::8]
+    chosen = [(name, sql) for name, sql in every if name not in REFUSED_BY_SPARK]
     bench.table("a", "k int, v int", "(1, 1)", "(1, 1)", "(2, 3)", "(3, 1)", "(null, 2)")
     bench.table("b", "k int, w int", "(1, 2)", "(1, 2)", "(2, 1)", "(null, 3)")
     bench.table("c", "w int, z int", "(2, 1)", "(1, null)", "(null, 3)")

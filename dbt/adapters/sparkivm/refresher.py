@@ -49,6 +49,7 @@ _FEED_GAP = (
     "FAILED_READ_FILE.FILE_NOT_EXIST",
     "PARQUET_COLUMN_DATA_TYPE_MISMATCH",
 )
+_NOT_READ = "Table does not support reads"
 _DRIFT = "CHECK constraint ivm_count"
 _TOO_LARGE = (OVERFLOW, "ARITHMETIC_OVERFLOW", "NUMERIC_VALUE_OUT_OF_RANGE")
 
@@ -206,6 +207,8 @@ def _fallback(message: str) -> Reason | None:
         return Reason("CHANGE_FEED_GAP", f"the sources' changes cannot be read: {first}")
     if any(sign in message for sign in _TOO_LARGE):
         return Reason("SUM_OVERFLOW", f"a number grew too large on the way: {first}")
+    if _NOT_READ in message:
+        return Reason("PLANNER_ERROR", f"Spark refused the planned statement: {first}")
     if _DRIFT in message:
         return Reason("STATE_DRIFTED", "the stored state does not fit its sources")
     return None
