@@ -39,7 +39,10 @@ class Bounding:
         found: dict[Key, Range] = {}
         for source in sorted({key.source for key in keys}):
             asked = sorted(key for key in keys if key.source == source)
-            values, every = self._values(source, [key.column for key in asked])
+            try:
+                values, every = self._values(source, [key.column for key in asked])
+            except Exception:
+                continue  # a feed that cannot be read bounds nothing: the MERGE will say why
             for key, texts in zip(asked, values, strict=True):
                 range_ = Range.of(self._kind(key.source, key.column), texts, every)
                 if range_ is not None:

@@ -158,3 +158,16 @@ def test_keys_without_gaps_are_not_listed(lake: Lake) -> None:
     lake.run("m", sql)
     lake.check("m")
     assert "b.k IN" not in lake.executed[-1].sql
+
+
+def test_a_change_feed_that_cannot_be_read_bounds_nothing(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The MERGE then fails itself, and its error says that the feed has a gap."""
+
+    def gone(sql: str) -> list[list[str]]:
+        raise RuntimeError("the files of the change feed are gone")
+
+    monkeypatch.setattr(lake, "texts", gone)
+    text = merged(lake, "select a.v, b.w from s.a a join s.b b on a.k = b.k")
+    assert "BETWEEN" not in text
