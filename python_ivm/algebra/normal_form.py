@@ -17,6 +17,7 @@ from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, columns_of
 from python_ivm.algebra.nodes import Filter, FullJoin, Join, LeftJoin, Node, Scan, SemiJoin
+from python_ivm.algebra.normalize import conjuncts
 
 Term = frozenset[str]
 """The relations that a term joins."""
@@ -126,15 +127,11 @@ def _accepted(
     needed = {
         owner[column]
         for condition in conditions
-        for conjunct in _conjuncts(condition)
+        for conjunct in conjuncts(condition)
         for column in _null_rejected(conjunct)
         if column in owner
     }
     return [term for term in terms if needed <= term]
-
-
-def _conjuncts(condition: exp.Expr) -> Iterable[exp.Expr]:
-    return condition.flatten() if isinstance(condition, exp.And) else (condition,)
 
 
 def _null_rejected(condition: exp.Expr) -> set[ColumnRef]:

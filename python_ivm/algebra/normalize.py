@@ -68,20 +68,21 @@ def merge_joins(plan: Node) -> Node:
     """Joins of joins become one join, and filters over inner joins become its conditions.
 
     An inner join is associative and a filter above it is one more condition, so that a delta may
-    start from whichever input changed.
+    start from whichever input changed. What all sides of an OR share is a condition of its own: an
+    equality among them joins by it.
     """
 
     def rule(node: Node) -> Node:
         if isinstance(node, Filter) and isinstance(node.input, (Join, Filter, Scan)):
             below = node.input
-            conditions = tuple(conjuncts(node.condition))
+            conditions = tuple(common_conjuncts(node.condition))
             if isinstance(below, Scan):
                 return Join((below,), conditions)
             if isinstance(below, Join):
                 return replace(below, conditions=(*below.conditions, *conditions))
         if isinstance(node, Join):
             parts: list[Node] = []
-            merged = [c for condition in node.conditions for c in conjuncts(condition)]
+            merged = [c for condition in node.conditions for c in common_conjuncts(condition)]
             for part in node.parts:
                 if isinstance(part, Join):
                     parts.extend(part.parts)

@@ -68,3 +68,14 @@ def test_a_substituted_expression_binds_as_tightly_as_the_column_did() -> None:
     double = exp.Mul(this=column("p", "a"), expression=exp.Literal.number(2))
     found = substitute(double, {ColumnRef("p", "a"): both})
     assert found.sql() == '("x"."i" + "x"."v") * 2'
+
+
+def test_an_equality_in_all_sides_of_an_or_is_a_join_condition() -> None:
+    def exceeds(number: int) -> exp.Expr:
+        return exp.GT(this=column("x", "v"), expression=exp.Literal.number(number))
+
+    same = equal(column("x", "i"), column("y", "i"))
+    both = exp.or_(exp.and_(same, exceeds(1)), exp.and_(exceeds(2), same))
+    plan = normalize(Filter(Join((X, Y), ()), both))
+    assert isinstance(plan, Join)
+    assert plan.conditions == (same, exp.paren(exp.or_(exceeds(1), exceeds(2))))
