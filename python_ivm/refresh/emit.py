@@ -53,14 +53,14 @@ def relation_name(parts: tuple[str, ...]) -> str:
 def source_relations(
     sources: Mapping[str, SourceChange],
     clock: Clock | None,
-    state: tuple[str, ...] | None = None,
+    state: exp.Table | None = None,
 ) -> SourceRelations:
     """Reads each source at its old or new version, and its change feed in between."""
     stored = {key: found.stored for key, found in sources.items() if found.stored}
 
     def read(source: str, at: At) -> exp.Table:
         if source == STATE and state is not None:
-            return table(state)
+            return state.copy()
         found = sources[source]
         return table(found.parts, (found.pre if at is At.PRE else found.post).version)
 
@@ -226,8 +226,10 @@ def merge_statement(
     bookmark: str,
     number: int,
     bound: Bound = unbounded,
+    version: int | None = None,
 ) -> Statement:
-    """The statement that applies a delta."""
-    renderer = Renderer(source_relations(sources, clock, request.state))
+    """The statement that applies a delta to the state; what it reads of it is at a version."""
+    before = table(request.state, version)
+    renderer = Renderer(source_relations(sources, clock, before))
     tree = merge(layout, terms, changes, table(request.state), renderer, bound)
     return Statement(Kind.MERGE, text(tree), bookmark, fence(request, number))

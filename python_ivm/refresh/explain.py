@@ -16,6 +16,7 @@ from python_ivm.refresh.model import Model
 from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.recomputation import recomputations
 from python_ivm.refresh.request import Request, Warehouse
+from python_ivm.refresh.statements import Statement
 from python_ivm.sources.clock import CLOCK
 from python_ivm.sources.history import Change, SourceChange, SourceVersion
 from python_ivm.state.bookmark import Found
@@ -102,11 +103,17 @@ def _on_changes(
     sections = []
     request = model.request
     clock = model.clock(found.bookmark)
+
+    def written(terms: list[Term], changes: Changes, sources: dict[str, SourceChange]) -> Statement:
+        return emit.merge_statement(
+            request, how.layout, terms, changes, sources, clock, "", 0, version=found.version
+        )
+
     if model.asked:
         changes = Changes({CLOCK: False})
         terms = delta(how.layout.input, changes)
         if terms:
-            merge = emit.merge_statement(request, how.layout, terms, changes, current, clock, "", 0)
+            merge = written(terms, changes, current)
             body = f"Terms of the delta:\n{_titles(terms)}\n\n{merge.sql}"
             sections.append(_section("When the clock moves", body))
     for key in how.query.sources:
@@ -119,7 +126,7 @@ def _on_changes(
         }
         changes = Changes({key: False})
         terms = delta(how.layout.input, changes)
-        statement = emit.merge_statement(request, how.layout, terms, changes, changed, clock, "", 0)
+        statement = written(terms, changes, changed)
         body = f"Terms of the delta:\n{_titles(terms)}\n\n{statement.sql}"
         sections.append(_section(f"When {key} changes", body))
     return sections

@@ -73,7 +73,7 @@ class Planner:
         moved = moved or self.model.clock_moved(bookmark)
         if not moved and not any(c.change is Change.COLUMNS for c in changes.values()):
             return Refresh(Strategy.NOOP, "UNCHANGED", "no source changed")
-        return self._incremental(bookmark, changes)
+        return self._incremental(bookmark, changes, found.version)
 
     def _partial(self) -> Refresh:
         """For ``--empty`` and ``--sample``: check the query, and give a new view its columns.
@@ -128,7 +128,9 @@ class Planner:
 
     # -- strategies ------------------------------------------------------------------------
 
-    def _incremental(self, bookmark: Bookmark, changes: dict[str, SourceChange]) -> Refresh:
+    def _incremental(
+        self, bookmark: Bookmark, changes: dict[str, SourceChange], version: int | None
+    ) -> Refresh:
         moved = {key: change for key, change in changes.items() if change.changed}
         for key, change in moved.items():
             if change.change is Change.REPLACED:
@@ -171,6 +173,7 @@ class Planner:
                 after.text(),
                 number,
                 Bounding(self.model, changes),
+                version,
             )
         except Exception as error:
             return self._full(planner_error(error), bookmark)

@@ -19,7 +19,7 @@ def state_history(warehouse: Warehouse, state: tuple[str, ...]) -> Found:
     for limit in (1, 20, None):
         commits = warehouse.history(state, limit)
         if not commits:
-            return Found(None, True)
+            return Found(None, True, None)
         found = newest(commits)
         if found.bookmark is not None or (limit is not None and len(commits) < limit):
             break

@@ -93,22 +93,25 @@ class Found:
     Attributes:
         bookmark: The newest bookmark, if there is one.
         intact: Whether nothing but the refreshes wrote rows since it.
+        version: The state's version; None if there is no state.
     """
 
     bookmark: Bookmark | None
     intact: bool
+    version: int | None
 
 
 def newest(commits: Sequence[Commit]) -> Found:
     """The newest bookmark of a state table's commits (newest first)."""
     intact = True
+    version = commits[0].version if commits else None
     for commit in commits:
         bookmark = Bookmark.of(commit.user_metadata)
         if bookmark is not None:
-            return Found(bookmark, intact)
+            return Found(bookmark, intact, version)
         if commit.change is not Change.NONE:
             intact = False
-    return Found(None, False)
+    return Found(None, False, version)
 
 
 def encoded(value: object) -> str:

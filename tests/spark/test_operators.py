@@ -40,11 +40,14 @@ ROUNDS = (
 REFUSED_BY_SPARK = {"group_scalar_range"}
 """Queries that only DuckDB takes: a subquery correlated by a group's key in SELECT."""
 
+ALWAYS = {"lateral_view_max"}
+"""Queries that only Spark has failed on: one that reads its state below a generator."""
+
 
 def test_views_stay_equal_to_their_queries(bench: Bench, pytestconfig: pytest.Config) -> None:
     every = [*QUERIES.items(), *CHOICES.items()]
     if not pytestconfig.getoption("ivm_all_on_spark", False):
-        every = every[4::8]
+        every = [q for n, q in enumerate(every) if n % 8 == 4 or q[0] in ALWAYS]
     chosen = [(name, sql) for name, sql in every if name not in REFUSED_BY_SPARK]
     bench.table("a", "k int, v int", "(1, 1)", "(1, 1)", "(2, 3)", "(3, 1)", "(null, 2)")
     bench.table("b", "k int, w int", "(1, 2)", "(1, 2)", "(2, 1)", "(null, 3)")
