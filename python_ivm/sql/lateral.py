@@ -3,8 +3,7 @@
 They are decorrelated as subqueries in expressions are (Neumann and Kemper, "Unnesting Arbitrary
 Queries", BTW 2015, for correlations that are a conjunction at the subquery's top): one of FROM and
 WHERE alone is a join on its correlated conditions; with an aggregate but without GROUP BY it is a
-left join to groups; with GROUP BY, DISTINCT or LIMIT it is done for each value of the columns that
-the correlated equalities compare, and joined by them.
+left join to groups; with GROUP BY, DISTINCT, LIMIT or windows it is done for every key (`by_key`).
 """
 
 from __future__ import annotations
@@ -17,15 +16,14 @@ from python_ivm.algebra.columns import ColumnRef, Named, columns_of, flat_names,
 from python_ivm.algebra.nodes import Aggregate, Filter, Join, LeftJoin, Node, Project
 from python_ivm.algebra.normalize import conjuncts
 from python_ivm.errors import NotYetImplemented
-from python_ivm.sql.grouping import HOLE, AfterGrouping, has_aggregate
+from python_ivm.sql.by_key import by_key, outer_columns
+from python_ivm.sql.grouping import HOLE, AfterGrouping
 from python_ivm.sql.parse import position
 from python_ivm.sql.relations import Relations
 from python_ivm.sql.subqueries import Inside, of_no_rows
 
 if TYPE_CHECKING:
     from python_ivm.sql.select import SelectBinder
-
-_KEY = "__lateral_key_"
 
 
 def qualify_inner_names(select: exp.Select, known: Relations) -> None:
@@ -70,7 +68,7 @@ def join_lateral(
     tree = lateral.this.unnest()
     names = [n.lower() for n in lateral.alias_column_names] or list(tree.named_selects)
     inside = Inside(select, tree)
-    if not _outer_columns(tree):
+    if not outer_columns(tree):
         other = select.binder.query(tree, lateral.alias or "derived", select.ctes)
         columns: list[exp.Expr] = [c.expression() for c in other.schema]
         return _joined(select, node, other, (), lateral, names, columns, left, on)
@@ -84,7 +82,10 @@ def join_lateral(
         if left:
             raise _not_yet("LEFT JOIN LATERAL of an aggregate on a condition", on)
         return Filter(node, select.expression(on))
-    return _keyed(select, node, tree, lateral, names, left, on)
+    found = by_key(select, tree, lateral.alias or "derived")
+    return _joined(
+        select, node, found.rows, found.conditions, lateral, names, list(found.columns), left, on
+    )
 
 
 def _simple(
@@ -144,75 +145,6 @@ def _aggregated(
     return _joined(select, node, other, conditions, lateral, names, columns, True, None)
 
 
-def _keyed(
-    select: SelectBinder,
-    node: Node,
-    tree: exp.Query,
-    lateral: exp.Lateral,
-    names: list[str],
-    left: bool,
-    on: exp.Expr | None,
-) -> Node:
-    """GROUP BY, DISTINCT or LIMIT: done for each value of the keys, and joined by them."""
-    group = tree.args.get("group")
-    plain = group is None or (group.expressions and len([a for a in group.args.values() if a]) == 1)
-    aggregated = group is None and any(has_aggregate(s) for s in tree.selects)
-    if not isinstance(tree, exp.Select) or not plain or aggregated or tree.args.get("offset"):
-        raise _not_yet("A LATERAL subquery of this shape", lateral)
-    local = tree.copy()
-    where = local.args.get("where")
-    terms = conjuncts(where.this) if where is not None else []
-    correlated = [t for t in terms if _outer_columns(t, within=tree)]
-    rest = [t.copy() for t in terms if not _outer_columns(t, within=tree)]
-    sides = [_sides(term, tree) for term in correlated]
-    local.set("where", exp.Where(this=exp.and_(*rest)) if rest else None)
-    keys = [f"{_KEY}{n}" for n in range(1, len(sides) + 1)]
-    inner = [i for i, _ in sides]
-    for key, side in zip(keys, inner, strict=True):
-        local.select(exp.alias_(side.copy(), key), copy=False)
-        if group is not None:
-            local.args["group"].append("expressions", side.copy())
-    _limit_by_rank(local, inner, lateral)
-    other = select.binder.query(local, lateral.alias or "derived", select.ctes)
-    columns: list[exp.Expr] = [c.expression() for c in other.schema]
-    conditions = tuple(
-        exp.EQ(this=select.expression(outer), expression=column)
-        for (_, outer), column in zip(sides, columns[len(names) :], strict=True)
-    )
-    return _joined(select, node, other, conditions, lateral, names, columns[: len(names)], left, on)
-
-
-def _limit_by_rank(local: exp.Select, keys: list[exp.Expr], lateral: exp.Lateral) -> None:
-    """LIMIT of a correlated subquery: the first rows of each key."""
-    order, limit = local.args.get("order"), local.args.get("limit")
-    local.set("order", None)
-    if limit is None:
-        return
-    taken = ("group", "distinct", "having", "qualify")
-    if order is None or local.find(exp.Window) or any(local.args.get(k) for k in taken):
-        raise _not_yet("A LATERAL subquery with LIMIT of this shape", lateral)
-    outputs = {s.alias: s.unalias() for s in local.selects if s.alias}
-    by = order.copy()
-    for column in list(by.find_all(exp.Column)):
-        if not column.table and column.name in outputs:
-            column.replace(outputs[column.name].copy())
-    rank = exp.Window(this=exp.RowNumber(), partition_by=[k.copy() for k in keys], order=by)
-    local.set("limit", None)
-    local.set("qualify", exp.Qualify(this=exp.LTE(this=rank, expression=limit.expression.copy())))
-
-
-def _sides(term: exp.Expr, tree: exp.Query) -> tuple[exp.Expr, exp.Expr]:
-    """The inner and the outer side of a correlated equality."""
-    if isinstance(term, exp.EQ):
-        for inner, outer in ((term.left, term.right), (term.right, term.left)):
-            every = list(outer.find_all(exp.Column))
-            if not _outer_columns(inner, within=tree) and len(every) == len(
-                _outer_columns(outer, within=tree)
-            ):
-                return inner, outer
-    raise _not_yet("A LATERAL subquery correlated by more than equalities", term)
-
-
 def _joined(
     select: SelectBinder,
     node: Node,
@@ -232,43 +164,6 @@ def _joined(
         label = select.binder.name(f"{lateral.alias or 'derived'}_match")
         return select.closed_under(LeftJoin(node, other, conditions, label))
     return select.closed_under(Join((node, other), conditions))
-
-
-def _outer_columns(node: exp.Expr, within: exp.Expr | None = None) -> list[exp.Column]:
-    """The columns in an expression that belong to a query around a tree, or a copy of it."""
-    top = within or node
-    return [c for c in node.find_all(exp.Column) if c.table and not _belongs_within(c, top)]
-
-
-def _belongs_within(column: exp.Column, top: exp.Expr) -> bool:
-    """Whether a column's relation stands in the FROM of a SELECT between it and the tree's top."""
-    node: exp.Expr = column
-    derived = False
-    while node is not top and node.parent is not None:
-        below, node = node, node.parent
-        if isinstance(node, (exp.From, exp.Join)) and not isinstance(below, exp.Lateral):
-            derived = not (isinstance(node, exp.Join) and below.arg_key == "on")
-        if isinstance(node, exp.Select):
-            if not derived and column.table in _relations(node):
-                return True
-            derived = False
-    return False
-
-
-def _relations(select: exp.Select) -> set[str]:
-    """The names of the relations in a SELECT's FROM, those of joins in parentheses included."""
-    names: set[str] = set()
-    from_ = select.args.get("from_")
-    items = [from_.this] if from_ is not None else []
-    items += [join.this for join in select.args.get("joins") or []]
-    items += select.args.get("laterals") or []
-    while items:
-        item = items.pop()
-        names.add(item.alias_or_name)
-        items += [join.this for join in item.args.get("joins") or []]
-        if isinstance(item, exp.Subquery) and not isinstance(item.this, exp.Query):
-            items.append(item.this)
-    return names
 
 
 def _not_yet(what: str, node: exp.Expr) -> NotYetImplemented:

@@ -54,6 +54,7 @@ def qualify(query: exp.Query, schemas: Schemas) -> exp.Query:
     known = Relations(mapping)
     for select in tree.find_all(exp.Select):
         _refuse_two_of_one_name(select)
+        _forget_partitions(select)
     for select in reversed(list(tree.find_all(exp.Select))):
         without_pivots(select, known)
         as_lateral_views(select, known)
@@ -72,6 +73,16 @@ def qualify(query: exp.Query, schemas: Schemas) -> exp.Query:
         raise InvalidModel(str(error)) from error
     _compare_merged_columns(qualified)
     return _left_columns_of_inner_using(qualified)
+
+
+def _forget_partitions(select: exp.Select) -> None:
+    """Drop what says only which of Spark's tasks has a row, and in which order, in place.
+
+    With LIMIT it may choose the rows, and stays.
+    """
+    if not select.args.get("limit") and not select.args.get("offset"):
+        for clause in ("sort", "cluster", "distribute"):
+            select.set(clause, None)
 
 
 def _show_fields_of_merged_columns(tree: exp.Query) -> None:

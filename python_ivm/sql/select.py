@@ -18,6 +18,7 @@ from python_ivm.algebra.nodes import (
     Project,
     SemiJoin,
     Sort,
+    Values,
 )
 from python_ivm.algebra.normalize import conjuncts
 from python_ivm.algebra.plans import ends_in_generate
@@ -39,12 +40,8 @@ from python_ivm.sql.grouping_sets import expand
 from python_ivm.sql.lateral import join_lateral
 from python_ivm.sql.order import Order, is_constant, modifiers, order_key
 from python_ivm.sql.parse import position
-from python_ivm.sql.subqueries import (
-    Subqueries,
-    is_list_query,
-    is_predicate,
-    negations_inside,
-)
+from python_ivm.sql.predicates import is_list_query, is_predicate, plain_predicates
+from python_ivm.sql.subqueries import Subqueries
 
 if TYPE_CHECKING:
     from python_ivm.sql.bind import Binder, Cte
@@ -143,8 +140,10 @@ class SelectBinder:
         """The joined relations, subqueries of WHERE among them, and the other conditions."""
         from_ = self.tree.args.get("from_")
         if from_ is None:
-            raise NotYetImplemented("SELECT without FROM", operator="SELECT without FROM")
-        node = self._joined(from_.this, self.tree.args.get("joins") or [])
+            one = ((exp.Literal.number(1),),)
+            node: Node = Values(self.binder.name("one_row"), ("one",), one)
+        else:
+            node = self._joined(from_.this, self.tree.args.get("joins") or [])
         for view in self.tree.args.get("laterals") or []:
             node = generators.generate(self, node, view, bool(view.args.get("outer")))
         if self._joins_later():
@@ -208,19 +207,37 @@ class SelectBinder:
             other = self._joinable(self._relation(join.this))
             terms = conjuncts(on) if on is not None else []
             asking = [c for c in terms if c.find(*_SUBQUERIES) is not None]
-            if on is not None and asking and kind not in ("", "INNER", "CROSS"):
-                raise NotYetImplemented(
-                    "A subquery in the condition of an outer join", operator="ON", **position(on)
-                )
             conditions = [self.expression(c) for c in terms if c.find(*_SUBQUERIES) is None]
             for condition in conditions:
                 refuse_aggregates(condition, "a join condition")
+            if asking and kind not in ("", "INNER", "CROSS"):
+                node, other, conditions = self._asking_below(node, other, conditions, asking)
+                asking = []
             node = self._join(kind, node, other, conditions, join)
             for condition in asking:
                 node, _ = self._asking(node, condition, [])
             if asking:
                 node = self._as_one_relation(node)
         return node
+
+    def _asking_below(
+        self, node: Node, other: Node, conditions: list[exp.Expr], asking: list[exp.Expr]
+    ) -> tuple[Node, Node, list[exp.Expr]]:
+        """Join the subqueries of an outer join's condition to the side whose columns they name."""
+        every = [*conditions, *(self.expression(c) for c in asking)]
+        for hole in sorted({c.name for e in every for c in columns_of(e) if c.relation == HOLE}):
+            named = self.subqueries.free(hole)
+            if named <= set(other.schema):
+                other, every = self._filled(other, every, {hole})
+            elif named <= set(node.schema):
+                node, every = self._filled(node, every, {hole})
+            else:
+                raise NotYetImplemented(
+                    "A subquery with columns of both sides in the condition of an outer join",
+                    operator="ON",
+                    **position(asking[0]),
+                )
+        return node, other, every
 
     def _lateral(self, kind: str, node: Node, lateral: exp.Lateral, on: exp.Expr | None) -> Node:
         """A join to a function or a subquery that may name the relations before it."""
@@ -309,7 +326,7 @@ class SelectBinder:
             expression: As the query has it.
             generator: Whether it is a generator's call itself.
         """
-        copied = negations_inside(expression)
+        copied = plain_predicates(expression)
         for node in _outermost_subqueries(copied):
             if isinstance(node.parent, (exp.Any, exp.All)):
                 raise NotYetImplemented(
@@ -429,18 +446,11 @@ class SelectBinder:
     def _subqueries_above_groups(
         self, shown: list[exp.Expr], having: exp.Expr | None, grouping: AfterGrouping
     ) -> None:
-        """Subqueries above GROUP BY see the groups' keys."""
-        keys: dict[ColumnRef, exp.Expr] = {
-            ColumnRef(key.expression.table, key.expression.name): ColumnRef(
-                grouping.relation, key.name
-            ).expression()
-            for key in grouping.keys
-            if isinstance(key.expression, exp.Column)
-        }
+        """Subqueries above GROUP BY see the groups' keys and aggregates."""
         above = [*shown, *([having] if having is not None else [])]
         holes = {c.name for e in above for c in columns_of(e) if c.relation == HOLE}
         for name in sorted(holes):
-            self.subqueries.above_groups(name, keys)
+            self.subqueries.above_groups(name, grouping)
 
     # -- projection, DISTINCT, ORDER BY and LIMIT ----------------------------------------------
 

@@ -25,8 +25,10 @@ from python_ivm.algebra.nodes import (
 )
 from python_ivm.algebra.normalize import common_conjuncts
 from python_ivm.errors import InvalidModel, NotYetImplemented
+from python_ivm.sql.by_key import by_key, outer_columns
 from python_ivm.sql.grouping import HOLE, AfterGrouping, has_aggregate
 from python_ivm.sql.parse import position
+from python_ivm.sql.predicates import is_predicate, plain_predicates
 
 if TYPE_CHECKING:
     from python_ivm.sql.select import SelectBinder
@@ -96,7 +98,7 @@ class Subqueries:
 
     def as_semi_join(self, node: Node, condition: exp.Expr) -> Node | None:
         """The rows that a condition keeps, where it is one (negated) EXISTS or IN; else None."""
-        negated, inner = False, condition.unnest()
+        negated, inner = False, plain_predicates(condition).unnest()
         while isinstance(inner, exp.Not):
             negated, inner = not negated, inner.this.unnest()
         if not is_predicate(inner):
@@ -172,6 +174,12 @@ class Subqueries:
             expressions = [substitute(e, {ColumnRef(HOLE, name): value}) for e in expressions]
         return node, expressions, moved
 
+    def free(self, name: str) -> set[ColumnRef]:
+        """The columns around a subquery that its conditions name."""
+        bound = self.pending[name]
+        inner = set(_rows(bound).schema)
+        return {c for condition in bound.conditions for c in columns_of(condition)} - inner
+
     def _add_value(
         self, node: Node, bound: Correlated, moved: Mapping[ColumnRef, exp.Expr]
     ) -> LeftJoin:
@@ -204,27 +212,25 @@ class Subqueries:
         )
         return LeftJoin(node, other, same, self.around.binder.name("scalar"))
 
-    def above_groups(self, name: str, keys: Mapping[ColumnRef, exp.Expr]) -> None:
-        """Let a subquery above GROUP BY name the groups' keys instead of the rows' columns.
+    def above_groups(self, name: str, grouping: AfterGrouping) -> None:
+        """Let a subquery above GROUP BY name keys and aggregates instead of the rows' columns.
 
         Raises:
-            NotYetImplemented: If it names a column that is not a key.
+            InvalidModel: If it names a column that is neither grouped nor inside an aggregate.
         """
         bound = self.pending[name]
-        inner = set(bound.rows.schema if isinstance(bound, Correlated) else bound.other.schema)
-        for condition in bound.conditions:
-            if any(c not in inner and c not in keys for c in columns_of(condition)):
-                raise NotYetImplemented(
-                    "A correlated subquery above GROUP BY by more than its keys",
-                    operator="correlated subquery",
-                    **position(self.around.tree),
-                )
-        over = tuple(substitute(c, keys) for c in bound.conditions)
+        inner = _rows(bound).schema
+        own = {c: ColumnRef(HOLE, f"{c.relation}.{c.name}") for c in inner}
+        hidden: dict[ColumnRef, exp.Expr] = {c: h.expression() for c, h in own.items()}
+        shown: dict[ColumnRef, exp.Expr] = {h: c.expression() for c, h in own.items()}
+
+        def above(conditions: tuple[exp.Expr, ...]) -> tuple[exp.Expr, ...]:
+            applied = (grouping.apply(substitute(c, hidden)) for c in conditions)
+            return tuple(substitute(c, shown) for c in applied)
+
         if isinstance(bound, Matched) and bound.unknown is not None:
-            unknown = tuple(substitute(c, keys) for c in bound.unknown)
-            self.pending[name] = replace(bound, conditions=over, unknown=unknown)
-        else:
-            self.pending[name] = replace(bound, conditions=over)
+            bound = replace(bound, unknown=above(bound.unknown))
+        self.pending[name] = replace(bound, conditions=above(bound.conditions))
 
     def _add_mark(
         self, node: Node, other: Node, conditions: tuple[exp.Expr, ...]
@@ -291,6 +297,9 @@ class Inside:
             The relation, the values over its columns, and the correlated conditions.
         """
         if not self.is_simple():
+            if outer_columns(self.tree):
+                found = by_key(self.around, self.tree, "subquery")
+                return found.rows, list(found.columns[: len(values)]), found.conditions
             whole = self._uncorrelated()
             return whole, [c.expression() for c in whole.schema[: len(values)]], ()
         select, node, correlated = self.from_and_where()
@@ -316,6 +325,8 @@ class Inside:
         tree = self.tree
         aggregated = isinstance(tree, exp.Select) and has_aggregate(tree.selects[0])
         if not isinstance(tree, exp.Select) or not self.is_simple(aggregates=True):
+            if outer_columns(tree):
+                return self._by_key()
             return self._one_row(self._uncorrelated())
         select, node, correlated = self.from_and_where()
         value = select.expression(tree.selects[0].unalias())
@@ -334,19 +345,26 @@ class Inside:
         if aggregated:
             shown = of_no_rows(grouping.apply(value), grouping)
         else:
-            # A group with several rows is an error only where a row of the query around finds it.
-            grouping.measures.append(Named("value", exp.Max(this=value.copy())))
-            grouping.measures.append(Named("number", exp.Count(this=exp.Star())))
-            found, number = (
-                ColumnRef(grouping.relation, m.name).expression() for m in grouping.measures
-            )
-            shown = _one_of(number, found)
+            shown = _value_of(grouping, value)
         other = Aggregate(node, grouping.relation, keys, tuple(grouping.measures))
         conditions = tuple(
             exp.EQ(this=o, expression=ColumnRef(grouping.relation, k.name).expression())
             for o, k in zip(outer, keys, strict=True)
         )
         return Scalar(other, conditions, shown)
+
+    def _by_key(self) -> Scalar:
+        """The value for each key of a subquery that groups, is distinct or keeps the first rows."""
+        found = by_key(self.around, self.tree, "subquery")
+        keys = tuple(Named(f"key_{n}", key) for n, key in enumerate(found.keys, 1))
+        grouping = AfterGrouping(self.binder.name("scalar_value"), list(keys))
+        shown = _value_of(grouping, found.columns[0])
+        other = Aggregate(found.rows, grouping.relation, keys, tuple(grouping.measures))
+        same = tuple(
+            exp.EQ(this=o, expression=ColumnRef(grouping.relation, k.name).expression())
+            for o, k in zip(found.outer, keys, strict=True)
+        )
+        return Scalar(other, same, shown)
 
     def _one_row(self, whole: Node) -> Scalar:
         """The one value of a relation that must not have more than one row."""
@@ -366,7 +384,9 @@ class Inside:
             return False
         if tree.args.get("distinct") is not None and aggregates:
             return False
-        return aggregates or not any(has_aggregate(s) or s.find(exp.Window) for s in tree.selects)
+        if any(s.find(exp.Window) for s in tree.selects):
+            return False
+        return aggregates or not any(has_aggregate(s) for s in tree.selects)
 
     def _uncorrelated(self) -> Node:
         """The subquery bound by itself."""
@@ -455,37 +475,8 @@ class Inside:
         return tuple(keys), outer
 
 
-def is_list_query(node: exp.Expr) -> bool:
-    """Whether a node is IN with a subquery."""
-    return isinstance(node, exp.In) and node.args.get("query") is not None
-
-
-def is_predicate(node: exp.Expr) -> bool:
-    """Whether a node is EXISTS or IN with a subquery; exists() of an array is a function."""
-    asks = isinstance(node, exp.Exists) and isinstance(node.this.unnest(), exp.Query)
-    return asks or is_list_query(node)
-
-
-def negations_inside(expression: exp.Expr) -> exp.Expr:
-    """A copy in which NOT over AND and OR with subqueries stands before each of their terms.
-
-    Spark's optimizer does so before it looks for NOT IN.
-    """
-
-    def pushed(node: exp.Expr) -> exp.Expr:
-        if not isinstance(node, exp.Not):
-            return node
-        inner = node.this.unnest()
-        if isinstance(inner, exp.Not) and inner.find(exp.Query):
-            return pushed(inner.this.unnest())
-        if isinstance(inner, (exp.And, exp.Or)) and inner.find(exp.Query):
-            other = exp.Or if isinstance(inner, exp.And) else exp.And
-            sides = (pushed(exp.Not(this=exp.paren(s.copy()))) for s in (inner.left, inner.right))
-            left, right = (exp.paren(side) for side in sides)
-            return exp.paren(other(this=left, expression=right))
-        return node
-
-    return expression.copy().transform(pushed)
+def _rows(bound: Matched | Scalar | Correlated) -> Node:
+    return bound.rows if isinstance(bound, Correlated) else bound.other
 
 
 def _select(node: exp.Expr) -> exp.Query:
@@ -498,6 +489,14 @@ def _select(node: exp.Expr) -> exp.Query:
 def _only(value: exp.Expr) -> exp.Expr:
     """An aggregate that gives the one value of a group, and Spark's error if there are more."""
     return _one_of(exp.Count(this=exp.Star()), exp.Max(this=value.copy()))
+
+
+def _value_of(grouping: AfterGrouping, value: exp.Expr) -> exp.Expr:
+    """The one value of a group, and Spark's error where a row of the query around finds more."""
+    grouping.measures.append(Named("value", exp.Max(this=value.copy())))
+    grouping.measures.append(Named("number", exp.Count(this=exp.Star())))
+    found, number = (ColumnRef(grouping.relation, m.name).expression() for m in grouping.measures)
+    return _one_of(number, found)
 
 
 def _one_of(number: exp.Expr, value: exp.Expr) -> exp.Expr:

@@ -281,6 +281,56 @@ QUERIES = {
     "distinct_arrays": "select distinct st, p.a from s.d",
     "struct_below_join": "select q.p, q.n, b.w from (select p, count(*) as n from s.d "
     "group by p) q left join s.b on q.p.a = b.k",
+    "in_aggregate": "select k from s.a where v in (select max(w) from s.b where b.k = a.k)",
+    "exists_limit": "select k from s.a where exists (select 1 from s.b where b.k = a.k limit 1)",
+    "exists_order": "select k from s.a where not exists (select b.w from s.b where b.k = a.k "
+    "order by b.w limit 3)",
+    "exists_group_having": "select k from s.a where exists (select b.w from s.b where b.k = a.k "
+    "group by b.w having count(*) > 1)",
+    "exists_group_any": "select k from s.a where exists (select b.w, count(*) from s.b where "
+    "b.k < a.k group by b.w)",
+    "exists_aggregate": "select k from s.a where exists (select count(*) from s.b where b.k = "
+    "a.k having count(*) > 1)",
+    "exists_always": "select k from s.a where exists (select max(w) from s.b where b.k = a.k)",
+    "exists_aggregate_value": "select k, not exists (select 1 from s.b where b.k = a.k having "
+    "count(*) > 1) as x from s.a",
+    "in_limit": "select k from s.a where v in (select w from s.b where b.k = a.k order by w "
+    "desc nulls last limit 2)",
+    "not_in_group": "select k from s.a where v not in (select max(w) from s.b where b.k = a.k "
+    "group by b.w)",
+    "scalar_limit": "select k, (select w from s.b where b.k = a.k order by w desc nulls last "
+    "limit 1) as n from s.a",
+    "scalar_limit_where": "select k from s.a where v > (select w from s.b where b.k = a.k order "
+    "by w nulls last limit 1)",
+    "scalar_distinct": "select k, (select distinct 1 from s.b where b.k = a.k) as x from s.a",
+    "scalar_group": "select k, (select count(*) from s.b where b.k = a.k group by b.k) as x "
+    "from s.a",
+    "having_in": "select k, count(*) as n from s.a group by k having max(v) in (select w from s.b)",
+    "having_not_in": "select k, min(v) as m from s.a group by k having min(v) not in (select z "
+    "from s.c)",
+    "having_by_expression": "select k + 1 as k1, sum(v) as t from s.a group by k + 1 having "
+    "sum(v) > (select count(*) from s.b where b.k = k + 1)",
+    "on_left_exists": "select a.k, a.v, b.w from s.a left join s.b on a.k = b.k and exists "
+    "(select 1 from s.c where c.w = b.w)",
+    "on_left_in": "select a.k, a.v, b.w from s.a left join s.b on a.k = b.k and b.w in (select "
+    "w from s.c)",
+    "on_right_in": "select a.k, b.w from s.a right join s.b on a.k = b.k and a.v in (select z "
+    "from s.c)",
+    "on_left_scalar": "select a.k, b.w from s.a left join s.b on a.k = b.k and b.w = (select "
+    "max(z) from s.c)",
+    "on_semi_in": "select a.k from s.a left semi join s.b on a.k = b.k and b.w in (select z "
+    "from s.c)",
+    "lateral_window": "select a.k, l.w, l.r from s.a, lateral (select w, rank() over (order by w) "
+    "as r from s.b where b.k = a.k) l",
+    "exists_qualify": "select k from s.a where exists (select 1 from s.b where b.k = a.k qualify "
+    "count(*) over () > 1)",
+    "no_from": "select a.k from s.a join (select 1 as k union all select 2) t on a.k = t.k",
+    "no_from_parameters": "with p as (select 2 as lo, 3 as hi) select a.k, count(*) as n from "
+    "s.a, p where a.v between p.lo and p.hi group by a.k",
+    "no_from_left_join": "select t.x, a.v from (select 1 as x) t left join s.a on a.k = t.x",
+    "no_from_scalars": "select (select count(*) from s.a) as n, (select max(w) from s.b) as m",
+    "sorted_within_partitions": "select k, count(*) as n from s.a group by k distribute by k "
+    "sort by n",
 }
 
 CHOICES = {

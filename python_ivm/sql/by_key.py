@@ -1,0 +1,165 @@
+"""Correlated subqueries that group, are distinct or keep first rows, done for every key at once.
+
+The keys are the columns that the correlated equalities compare; the subquery is joined by them
+(Neumann and Kemper, "Unnesting Arbitrary Queries", BTW 2015, for correlations that are a
+conjunction of equalities at the subquery's top).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from python_ivm.algebra.nodes import Node
+from python_ivm.algebra.normalize import conjuncts
+from python_ivm.errors import NotYetImplemented
+from python_ivm.sql.grouping import has_aggregate
+from python_ivm.sql.parse import position
+
+if TYPE_CHECKING:
+    from python_ivm.sql.select import SelectBinder
+
+_KEY = "__subquery_key_"
+
+
+@dataclass(frozen=True)
+class ByKey:
+    """A subquery that is done for every value of its keys.
+
+    Attributes:
+        rows: Its rows for all keys.
+        columns: Its own columns, over the rows.
+        keys: The keys, over the rows.
+        outer: What the query around compares them with, over that query's rows.
+    """
+
+    rows: Node
+    columns: tuple[exp.Expr, ...]
+    keys: tuple[exp.Expr, ...]
+    outer: tuple[exp.Expr, ...]
+
+    @property
+    def conditions(self) -> tuple[exp.Expr, ...]:
+        """When a row belongs to a row of the query around."""
+        pairs = zip(self.outer, self.keys, strict=True)
+        return tuple(exp.EQ(this=outer.copy(), expression=key.copy()) for outer, key in pairs)
+
+
+def by_key(around: SelectBinder, tree: exp.Query, wanted: str) -> ByKey:
+    """A correlated subquery with GROUP BY, DISTINCT, or ORDER BY and LIMIT.
+
+    Args:
+        around: The query around.
+        tree: The subquery.
+        wanted: The name that its rows should have.
+
+    Raises:
+        NotYetImplemented: If it has another shape, or is correlated by more than equalities.
+    """
+    group = tree.args.get("group")
+    plain = group is None or (group.expressions and len([a for a in group.args.values() if a]) == 1)
+    aggregated = group is None and any(has_aggregate(s) for s in tree.selects)
+    other = aggregated or tree.args.get("offset") or tree.args.get("windows")
+    if not isinstance(tree, exp.Select) or not plain or other:
+        raise _not_yet("A correlated subquery of this shape", tree)
+    local = tree.copy()
+    number = len(local.selects)
+    where = local.args.get("where")
+    terms = conjuncts(where.this) if where is not None else []
+    correlated = [t for t in terms if outer_columns(t, within=tree)]
+    rest = [t.copy() for t in terms if not outer_columns(t, within=tree)]
+    sides = [_sides(term, tree) for term in correlated]
+    local.set("where", exp.Where(this=exp.and_(*rest)) if rest else None)
+    inner = [i for i, _ in sides]
+    for index, side in enumerate(inner, 1):
+        local.select(exp.alias_(side.copy(), f"{_KEY}{index}"), copy=False)
+        if group is not None:
+            local.args["group"].append("expressions", side.copy())
+    _within_keys(local, inner)
+    _limit_by_rank(local, inner)
+    rows = around.binder.query(local, wanted, around.ctes)
+    columns = tuple(c.expression() for c in rows.schema)
+    outer = tuple(around.expression(o) for _, o in sides)
+    return ByKey(rows, columns[:number], columns[number:], outer)
+
+
+def _within_keys(local: exp.Select, keys: list[exp.Expr]) -> None:
+    """Window functions see the rows of one key."""
+    for window in local.find_all(exp.Window):
+        if window.parent_select is local:
+            own = window.args.get("partition_by") or []
+            window.set("partition_by", [*(k.copy() for k in keys), *own])
+
+
+def _limit_by_rank(local: exp.Select, keys: list[exp.Expr]) -> None:
+    """LIMIT of a correlated subquery: the first rows of each key."""
+    order, limit = local.args.get("order"), local.args.get("limit")
+    local.set("order", None)
+    if limit is None:
+        return
+    taken = ("group", "distinct", "having", "qualify")
+    if order is None or any(local.args.get(k) for k in taken):
+        raise _not_yet("A correlated subquery with LIMIT of this shape", local)
+    outputs = {s.alias: s.unalias() for s in local.selects if s.alias}
+    by = order.copy()
+    for column in list(by.find_all(exp.Column)):
+        if not column.table and column.name in outputs:
+            column.replace(outputs[column.name].copy())
+    rank = exp.Window(this=exp.RowNumber(), partition_by=[k.copy() for k in keys], order=by)
+    local.set("limit", None)
+    local.set("qualify", exp.Qualify(this=exp.LTE(this=rank, expression=limit.expression.copy())))
+
+
+def _sides(term: exp.Expr, tree: exp.Query) -> tuple[exp.Expr, exp.Expr]:
+    """The inner and the outer side of a correlated equality."""
+    if isinstance(term, exp.EQ):
+        for inner, outer in ((term.left, term.right), (term.right, term.left)):
+            every = list(outer.find_all(exp.Column))
+            if not outer_columns(inner, within=tree) and len(every) == len(
+                outer_columns(outer, within=tree)
+            ):
+                return inner, outer
+    raise _not_yet("A subquery of this shape, correlated by more than equalities", term)
+
+
+def outer_columns(node: exp.Expr, within: exp.Expr | None = None) -> list[exp.Column]:
+    """The columns in an expression that belong to a query around a tree, or a copy of it."""
+    top = within or node
+    return [c for c in node.find_all(exp.Column) if c.table and not _belongs_within(c, top)]
+
+
+def _belongs_within(column: exp.Column, top: exp.Expr) -> bool:
+    """Whether a column's relation stands in the FROM of a SELECT between it and the tree's top."""
+    node: exp.Expr = column
+    derived = False
+    while node is not top and node.parent is not None:
+        below, node = node, node.parent
+        if isinstance(node, (exp.From, exp.Join)) and not isinstance(below, exp.Lateral):
+            derived = not (isinstance(node, exp.Join) and below.arg_key == "on")
+        if isinstance(node, exp.Select):
+            if not derived and column.table in _relations(node):
+                return True
+            derived = False
+    return False
+
+
+def _relations(select: exp.Select) -> set[str]:
+    """The names of the relations in a SELECT's FROM, those of joins in parentheses included."""
+    names: set[str] = set()
+    from_ = select.args.get("from_")
+    items = [from_.this] if from_ is not None else []
+    items += [join.this for join in select.args.get("joins") or []]
+    items += select.args.get("laterals") or []
+    while items:
+        item = items.pop()
+        names.add(item.alias_or_name)
+        items += [join.this for join in item.args.get("joins") or []]
+        if isinstance(item, exp.Subquery) and not isinstance(item.this, exp.Query):
+            items.append(item.this)
+    return names
+
+
+def _not_yet(what: str, node: exp.Expr) -> NotYetImplemented:
+    return NotYetImplemented(what, operator="correlated subquery", **position(node))
