@@ -28,6 +28,7 @@ def test_a_local_spark_gets_small_numbers() -> None:
     made = started("local[3]")
     assert made["spark.sql.shuffle.partitions"] == "3"
     assert made["spark.databricks.delta.snapshotPartitions"] == "2"
+    assert made["spark.sql.sources.parallelPartitionDiscovery.parallelism"] == "3"
     assert made["spark.driver.memory"] == "2g"
 
 

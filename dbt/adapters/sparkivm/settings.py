@@ -127,6 +127,10 @@ def _local_defaults(master: str, known: Mapping[str, str], folder: Path) -> dict
         # 200 and 50 by default: seconds of empty tasks in each statement.
         "spark.sql.shuffle.partitions": str(cores(master)),
         "spark.databricks.delta.snapshotPartitions": "2",
+        # 10,000 by default: VACUUM lists a table's files in so many tasks.
+        "spark.sql.sources.parallelPartitionDiscovery.parallelism": str(cores(master)),
+        # Each statement's plan is written out for a page that nobody sees.
+        "spark.sql.ui.explainMode": "simple",
         "spark.sql.warehouse.dir": (folder / "warehouse").as_uri(),
     }
     own_metastore = any(known.get(key) for key in _OTHER_METASTORE)
