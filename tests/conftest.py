@@ -18,11 +18,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--ivm-all-on-spark",
         action="store_true",
-        help="run every operator's query and every round of TPC-H on Spark, not some of them",
+        help="run every test on Spark, every operator's query and every round of TPC-H",
     )
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark by fixture, so that `-m "not spark"` is always the fast part of the suite.
 
     The slow part goes first, the slowest module before all, so that the fast one keeps all
@@ -31,6 +31,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "spark_settings" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
+        if item.get_closest_marker("thorough") and not config.getoption("ivm_all_on_spark"):
+            item.add_marker(pytest.mark.skip(reason="make test-spark runs this"))
 
     def rank(item: pytest.Item) -> tuple[bool, bool]:
         return item.get_closest_marker("spark") is None, "integration" not in item.path.parts
@@ -44,7 +46,9 @@ if not hasattr(sys.modules["__main__"], "__file__"):
     sys.modules["__main__"].__file__ = __file__
 
 
-QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseParallelGC"
+QUICK_JVM = (
+    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseParallelGC -Xms3g -Xmn1g"
+)
 """How the tests' JVMs compile: their statements are tiny, many, and run once, for which the
 optimizing compiler is too slow. The simple one alone gets a code cache that Spark fills in
 minutes, after which the JVM throws away what it compiles again."""

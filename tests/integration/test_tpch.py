@@ -13,14 +13,15 @@ from integration_tests.tpch import changes, load
 from tests.helpers.dbt_project import DbtProject, DbtResult
 from tests.integration import views
 
+thorough = pytest.mark.thorough
+
 SCALE = 0.01
 SEED = 7
 SOURCES = "tpch_sources"
 STATE = "__ivm_state"
 
-QUICK_ROUNDS = ("second thoughts", "the auditors come")
-"""The rounds of the default run, between them every kind of change but compaction; all rounds
-run with ``--ivm-all-on-spark``."""
+QUICK_ROUND = "the auditors come"
+"""The round of the default run, which changes every table; all run with ``--ivm-all-on-spark``."""
 
 RANKED = {
     "q02": ("s_acctbal", "n_name", "s_name", "p_partkey"),
@@ -119,12 +120,11 @@ def test_the_first_build_shows_the_queries_results(tpch: Tpch) -> None:
     assert not empty
 
 
-@pytest.mark.parametrize("name", changes.ROUNDS)
-def test_views_follow_a_round_of_changes(
-    tpch: Tpch, name: str, pytestconfig: pytest.Config
-) -> None:
-    if name not in QUICK_ROUNDS and not pytestconfig.getoption("ivm_all_on_spark"):
-        pytest.skip("make test-spark runs this")
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=[] if n == QUICK_ROUND else thorough) for n in changes.ROUNDS],
+)
+def test_views_follow_a_round_of_changes(tpch: Tpch, name: str) -> None:
     project, readers = tpch.project, tpch.sources_of()
     before = {model: views.fingerprint(project, model) for model in readers}
     states, sources = views.versions(project), tpch.source_versions()
@@ -160,6 +160,7 @@ def test_a_run_without_changes_writes_nothing(tpch: Tpch) -> None:
     assert views.versions(tpch.project) == before
 
 
+@thorough
 def test_full_refresh_rebuilds_and_goes_on_incrementally(tpch: Tpch) -> None:
     project, models = tpch.project, {"q06", "q12", "customer_orders"}
     states = views.versions(project)
@@ -176,6 +177,7 @@ def test_full_refresh_rebuilds_and_goes_on_incrementally(tpch: Tpch) -> None:
     assert_equal_to_their_sql(project, models)
 
 
+@thorough
 def test_empty_moves_no_bookmark(tpch: Tpch) -> None:
     project, models = tpch.project, {"q06", "customer_orders"}
     tpch.business.cancel("cancelled before an empty run")

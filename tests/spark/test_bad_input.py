@@ -169,6 +169,7 @@ def test_time_travel_in_a_model_is_refused_or_right(bench: Bench, sql: str) -> N
     view.refresh(None)
 
 
+@pytest.mark.thorough
 def test_functions_and_values_as_sources(bench: Bench) -> None:
     bench.table("r", "k int, v int", "(1, 10)", "(2, 20)")
     views = [

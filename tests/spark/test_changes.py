@@ -128,6 +128,7 @@ def test_merges_into_a_source(two: Bench) -> None:
     two.refresh("noop")
 
 
+@pytest.mark.thorough
 def test_a_restored_source_goes_back_with_its_rows(two: Bench) -> None:
     two.sql("insert into r values (1, 100)", "delete from r where k = 2")
     two.refresh()
@@ -151,6 +152,7 @@ def test_a_source_dropped_and_made_anew_with_as_many_versions(two: Bench) -> Non
         assert view.refresh("full").refresh.reason == "SOURCE_RECREATED"
 
 
+@pytest.mark.thorough
 def test_a_source_dropped_and_made_anew_with_more_versions(two: Bench) -> None:
     two.sql("drop table r")
     two.table("r", "k int, v int", "(1, 99)")
@@ -167,6 +169,7 @@ def test_a_missing_source_is_named_and_the_view_stays(two: Bench) -> None:
     assert len(view.rows()) == 2
 
 
+@pytest.mark.thorough
 def test_a_new_column_shows_in_select_star(bench: Bench) -> None:
     bench.table("r", "k int, v int", "(1, 10)", "(2, 20)")
     star = bench.view("select * from r")
@@ -187,7 +190,13 @@ def test_a_new_column_and_new_rows_in_one_step(bench: Bench) -> None:
     named.refresh("incremental")
 
 
-@pytest.mark.parametrize("sql", ["select k, v from r", "select k, sum(v) as v from r group by k"])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select k, v from r",
+        pytest.param("select k, sum(v) as v from r group by k", marks=pytest.mark.thorough),
+    ],
+)
 def test_a_columns_type_changed_in_place(bench: Bench, sql: str) -> None:
     bench.table("r", "k int, v int", "(1, 10)")
     bench.sql("alter table r set tblproperties ('delta.enableTypeWidening' = true)")

@@ -12,7 +12,11 @@ from python_ivm.refresh.consistency import consistency_query
 from tests.spark.workbench import Bench, View
 
 ANSI = {"spark.sql.ansi.enabled": "true"}
-both_modes = pytest.mark.parametrize("bench", [{}, ANSI], indirect=True, ids=["loose", "ansi"])
+both_modes = pytest.mark.parametrize(
+    "bench",
+    [pytest.param({}, id="loose", marks=pytest.mark.thorough), pytest.param(ANSI, id="ansi")],
+    indirect=True,
+)
 
 
 def test_nulls_as_keys_and_as_values(bench: Bench) -> None:
@@ -254,6 +258,7 @@ SPELLINGS = (
 )
 
 
+@pytest.mark.thorough
 def test_spellings_of_grouping(sales: Bench) -> None:
     for sql in SPELLINGS:
         sales.view(sql)
