@@ -61,7 +61,7 @@ USING (
       changed.__ivm_largest_gone__,
       COALESCE(changed.__ivm_largest_gone__ >= stored.largest, FALSE) AS __ivm_lost__
     FROM changed
-    LEFT JOIN s.m__ivm_state AS stored
+    LEFT JOIN s.m__ivm_state VERSION AS OF 0 AS stored
       ON stored.customer IS NOT DISTINCT FROM changed.customer
       AND (
         stored.customer = 1 OR stored.customer IS NULL
