@@ -66,6 +66,10 @@ class Catalog:
         """Every source has a change feed."""
         return {"delta.enableChangeDataFeed": "true"}
 
+    def size(self, parts: tuple[str, ...]) -> int | None:
+        """Not known."""
+        return None
+
     def namespace(self) -> tuple[str, str]:
         """Where names without a schema are looked up."""
         return "spark_catalog", "shop"

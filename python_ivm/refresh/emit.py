@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -227,9 +227,10 @@ def merge_statement(
     number: int,
     bound: Bound = unbounded,
     version: int | None = None,
+    little: Callable[[exp.Expr], bool] = lambda _: False,
 ) -> Statement:
     """The statement that applies a delta to the state; what it reads of it is at a version."""
     before = table(request.state, version)
     renderer = Renderer(source_relations(sources, clock, before))
     tree = merge(layout, terms, changes, table(request.state), renderer, bound)
-    return Statement(Kind.MERGE, text(tree), bookmark, fence(request, number))
+    return Statement(Kind.MERGE, text(tree), bookmark, fence(request, number), little(tree))

@@ -33,6 +33,10 @@ class Remembering:
         """A table's properties."""
         return self._answers.other(parts, "properties", lambda: self._warehouse.properties(parts))
 
+    def size(self, parts: tuple[str, ...]) -> int | None:
+        """A table's size."""
+        return self._answers.other(parts, "size", lambda: self._warehouse.size(parts))
+
     def namespace(self) -> tuple[str, str]:
         """The session's catalog and schema."""
         return self._answers.other((), "namespace", self._warehouse.namespace)

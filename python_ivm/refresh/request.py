@@ -145,6 +145,9 @@ class Warehouse(Protocol):
     def properties(self, parts: tuple[str, ...]) -> Mapping[str, str]:
         """A Delta table's properties."""
 
+    def size(self, parts: tuple[str, ...]) -> int | None:
+        """A Delta table's size in bytes; None if it cannot be told."""
+
     def namespace(self) -> tuple[str, str]:
         """Catalog and schema of names that have none."""
 

@@ -30,12 +30,14 @@ class Statement:
         sql: Its text.
         bookmark: The user metadata of its commit, if it writes data.
         fence: Application id and number of its commit: the same pair is never applied twice.
+        small: Whether it reads so little that to compile it costs more than it saves.
     """
 
     kind: Kind
     sql: str
     bookmark: str | None = None
     fence: tuple[str, int] | None = None
+    small: bool = False
 
     @property
     def writes_data(self) -> bool:

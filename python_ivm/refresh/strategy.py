@@ -12,6 +12,7 @@ from python_ivm.refresh import emit, versions
 from python_ivm.refresh.bounding import Bounding
 from python_ivm.refresh.maintained import Maintained, maintained
 from python_ivm.refresh.model import Model
+from python_ivm.refresh.reading import reads_little
 from python_ivm.refresh.reason import Reason, planner_error
 from python_ivm.refresh.request import OnConfigurationChange, Policy, Request, Warehouse
 from python_ivm.refresh.statements import Refresh, Statement, Strategy
@@ -174,6 +175,7 @@ class Planner:
                 number,
                 Bounding(self.model, changes),
                 version,
+                lambda merge: reads_little(merge, read.values(), self.warehouse.size),
             )
         except Exception as error:
             return self._full(planner_error(error), bookmark)

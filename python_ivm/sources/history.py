@@ -28,6 +28,16 @@ _REPLACING = frozenset(
 """Operations behind which a name may mean something else, so that the change feed says nothing."""
 
 
+_ROWS = {
+    "WRITE": ("numOutputRows",),
+    "STREAMING UPDATE": ("numOutputRows",),
+    "DELETE": ("numDeletedRows",),
+    "UPDATE": ("numUpdatedRows",),
+    "MERGE": ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted"),
+}
+"""The metrics that count an operation's changed rows."""
+
+
 class Change(Enum):
     """What a range of commits did to a table's rows."""
 
@@ -77,6 +87,17 @@ class Commit:
                 return Change.NONE if inserted == 0 else Change.INSERTS
         return Change.GENERAL
 
+    @property
+    def rows(self) -> int | None:
+        """How many rows changed; None where the history does not tell."""
+        if self.change in (Change.NONE, Change.COLUMNS):
+            return 0
+        if self.mode not in ("", "Append"):  # how many rows an overwrite removes is not told
+            return None
+        names = _ROWS.get(self.operation, ())
+        numbers = [self._metric(name) for name in names]
+        return sum(n for n in numbers if n is not None) if names and None not in numbers else None
+
     def _metric(self, name: str) -> int | None:
         value = self.metrics.get(name)
         return int(value) if value is not None and str(value).lstrip("-").isdigit() else None
@@ -106,6 +127,7 @@ class SourceChange:
         post: The version to read as the new state.
         change: What happened in between.
         stored: The stored names of columns that the planner calls otherwise.
+        rows: How many rows changed, one that changes back and forth each time; None if unknown.
     """
 
     parts: tuple[str, ...]
@@ -113,6 +135,7 @@ class SourceChange:
     post: SourceVersion
     change: Change
     stored: Mapping[str, str] = field(default_factory=dict)
+    rows: int | None = None
 
     @property
     def changed(self) -> bool:
@@ -149,9 +172,11 @@ def since(
             break
         pre = commit
     later = ordered[1:]
+    rows = [commit.rows for commit in later]
     return SourceChange(
         parts,
         SourceVersion(pre.version, pre.timestamp),
         SourceVersion(newest.version, newest.timestamp),
         classify(later),
+        rows=None if None in rows else sum(filter(None, rows)),
     )

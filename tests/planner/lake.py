@@ -305,6 +305,10 @@ class Lake:
         rows = self.db.execute(f"describe {self.duck(sql)}").fetchall()
         return [(name, _spark_type(kind)) for name, kind, *_ in rows]
 
+    def size(self, parts: tuple[str, ...]) -> int | None:
+        """Not known."""
+        return None
+
     def texts(self, sql: str) -> Sequence[Sequence[str | None]]:
         """The rows of a query whose columns are texts."""
         return self.db.execute(self.duck(sql)).fetchall()

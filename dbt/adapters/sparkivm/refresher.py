@@ -27,6 +27,12 @@ _APPLICATION = "spark.databricks.delta.write.txnAppId"
 _NUMBER = "spark.databricks.delta.write.txnVersion"
 
 # Spark's optimizer fails on conditions that hold below a UNION where one asks a subquery.
+_INTERPRETED = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+"""How a small statement runs: it is planned once, and no code is generated for it."""
 _CONSTRAINTS = "spark.sql.constraintPropagation.enabled"
 _CONSTRAINTS_FAILED = re.compile(r"key not found: \S+#\d+")
 
@@ -148,7 +154,7 @@ class Refresher:
             Conflict: If another run committed a refresh of this number before.
         """
         try:
-            with self._commit_settings(statement):
+            with self._commit_settings(statement), self._interpreted(statement.small):
                 rows = self._run(statement.sql)
         except DbtRuntimeError as error:
             if any(sign in str(error) for sign in _CONFLICT):
@@ -180,6 +186,19 @@ class Refresher:
             return self._query(sql)
         finally:
             self._query(f"SET {_CONSTRAINTS}=true")
+
+    @contextmanager
+    def _interpreted(self, small: bool) -> Generator[None, None, None]:
+        """Run a small statement without what pays for large ones only (docs/decisions/0021)."""
+        former: dict[str, str] = {}
+        try:
+            for key, value in _INTERPRETED.items() if small else ():
+                former[key] = str(self._query(f"SET {key}")[0]["value"])
+                self._query(f"SET {key}={value}")
+            yield
+        finally:
+            for key, value in former.items():
+                self._query(f"SET {key}={value}")
 
     @contextmanager
     def _commit_settings(self, statement: Statement) -> Generator[None, None, None]:

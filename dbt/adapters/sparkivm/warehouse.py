@@ -66,6 +66,14 @@ class SparkWarehouse:
         rows = self._query(f"SHOW TBLPROPERTIES {quoted_name(parts)}")
         return {row["key"]: row["value"] for row in rows}
 
+    def size(self, parts: tuple[str, ...]) -> int | None:
+        """A Delta table's size in bytes; None if it cannot be told."""
+        try:
+            (row,) = self._query(f"DESCRIBE DETAIL {quoted_name(parts)}")
+        except DbtRuntimeError:
+            return None
+        return None if row["sizeInBytes"] is None else int(row["sizeInBytes"])
+
     def namespace(self) -> tuple[str, str]:
         """The session's catalog and schema."""
         (row,) = self._query("SHOW CURRENT NAMESPACE")  # a SELECT would start a job
@@ -160,6 +168,10 @@ class RunWarehouse(SparkWarehouse):
     def properties(self, parts: tuple[str, ...]) -> Mapping[str, str]:
         """A Delta table's properties; of a source asked once."""
         return self._once(parts, "properties", super().properties)
+
+    def size(self, parts: tuple[str, ...]) -> int | None:
+        """A Delta table's size; of a source asked once."""
+        return self._once(parts, "size", super().size)
 
     def definition(self, parts: tuple[str, ...]) -> View | None:
         """A view; of a source asked once."""

@@ -1,0 +1,79 @@
+"""How much a refresh reads: the fixed costs of a statement count where it is little."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from sqlglot import exp
+
+from python_ivm.sources.history import SourceChange
+
+FEW_ROWS = 100_000
+"""Changed rows, of all sources together."""
+FEW_BYTES = 64 * 2**20
+"""Bytes of the tables that are read without bounds on their keys, as Delta has stored them."""
+
+Name = tuple[str, ...]
+
+
+def reads_little(
+    merge: exp.Expr,
+    changes: Iterable[SourceChange],
+    size: Callable[[Name], int | None],
+) -> bool:
+    """Whether a MERGE reads few rows, as far as history and sizes tell.
+
+    Args:
+        merge: The statement.
+        changes: What happened to the sources whose change it reads.
+        size: A table's size in bytes; None if it is not known. Asked only if few rows changed.
+    """
+    rows = [change.rows for change in changes]
+    if any(number is None for number in rows) or sum(filter(None, rows)) > FEW_ROWS:
+        return False
+    left = FEW_BYTES
+    for name in read_without_bounds(merge):
+        bytes_ = size(name)
+        if bytes_ is None or bytes_ > left:
+            return False
+        left -= bytes_
+    return True
+
+
+def read_without_bounds(merge: exp.Expr) -> list[Name]:
+    """The tables that a MERGE reads, its target among them, as often as it reads them whole.
+
+    A read is bounded by a condition that compares a column with literals: whole numbers or dates,
+    of which the statistics of files and row groups tell where they are.
+    """
+    bounded = {(id(scope), alias) for scope, alias in _bounds(merge)}
+    return [
+        tuple(part.name for part in table.parts)
+        for table in merge.find_all(exp.Table)
+        if isinstance(table.this, exp.Identifier)
+        and (table.args.get("version") is not None or table.parent is merge)
+        and (id(_scope(table)), table.alias_or_name) not in bounded
+    ]
+
+
+def _bounds(merge: exp.Expr) -> Iterator[tuple[exp.Expr | None, str]]:
+    for condition in merge.find_all(exp.Between, exp.In, exp.EQ):
+        column = condition.this.unnest()
+        literals = [
+            condition.args.get("low"),
+            condition.args.get("high"),
+            *condition.expressions,
+            condition.args.get("expression"),
+        ]
+        given = [literal for literal in literals if literal is not None]
+        if isinstance(column, exp.Column) and given and all(map(_is_key, given)):
+            yield _scope(condition), column.table
+
+
+def _is_key(value: exp.Expr) -> bool:
+    value = value.this if isinstance(value, (exp.Cast, exp.Neg)) else value
+    return isinstance(value, exp.Literal)
+
+
+def _scope(node: exp.Expr) -> exp.Expr | None:
+    return node.find_ancestor(exp.Select, exp.Merge)
