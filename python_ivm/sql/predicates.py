@@ -52,10 +52,10 @@ def _asked_less(node: exp.Expr) -> exp.Expr:
     if not isinstance(node, exp.Exists) or not is_predicate(node):
         return node
     select = node.this.unnest()
-    if not isinstance(select, exp.Select) or is_one_row(select):
+    if not isinstance(select, exp.Select) or is_one_row(select) or select.args.get("offset"):
         return node
     limit = select.args.get("limit")
-    if limit is not None and not select.args.get("offset") and _at_least_one(limit):
+    if limit is not None and _at_least_one(limit):
         select.set("limit", None)
     if not select.args.get("limit"):
         select.set("order", None)

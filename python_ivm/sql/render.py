@@ -431,9 +431,10 @@ def _add_join(
 
 
 def union_all(parts: list[exp.Query]) -> exp.Query:
-    """The bag union of queries."""
-    result = parts[0]
-    for part in parts[1:]:
+    """The bag union of queries; those that are cut off stand in parentheses."""
+    cut = [part.subquery() if part.args.get("offset") else part for part in parts]
+    result: exp.Query = cut[0]
+    for part in cut[1:]:
         result = exp.Union(this=result, expression=part, distinct=False)
     return result
 

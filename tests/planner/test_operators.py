@@ -329,6 +329,8 @@ QUERIES = {
     "s.a, p where a.v between p.lo and p.hi group by a.k",
     "no_from_left_join": "select t.x, a.v from (select 1 as x) t left join s.a on a.k = t.x",
     "no_from_scalars": "select (select count(*) from s.a) as n, (select max(w) from s.b) as m",
+    "exists_offset": "select k from s.a where exists (select distinct w from s.b offset 2)",
+    "exists_limit_none": "select k from s.a where not exists (select w from s.b limit 0)",
     "sorted_within_partitions": "select k, count(*) as n from s.a group by k distribute by k "
     "sort by n",
 }
