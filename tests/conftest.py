@@ -25,8 +25,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark by fixture, so that `-m "not spark"` is always the fast part of the suite.
 
-    The slow part goes first, the slowest module before all, so that the fast one keeps all
-    processes busy to the end.
+    The slow part goes first, and the slowest modules of each part before the others, so that all
+    processes are busy to the end.
     """
     for item in items:
         if "spark_settings" in getattr(item, "fixturenames", ()):
@@ -34,8 +34,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item.get_closest_marker("thorough") and not config.getoption("ivm_all_on_spark"):
             item.add_marker(pytest.mark.skip(reason="make test-spark runs this"))
 
-    def rank(item: pytest.Item) -> tuple[bool, bool]:
-        return item.get_closest_marker("spark") is None, "integration" not in item.path.parts
+    def rank(item: pytest.Item) -> tuple[bool, bool, bool]:
+        fast = item.get_closest_marker("spark") is None
+        return fast, "integration" not in item.path.parts, item.path.name != "test_operators.py"
 
     items.sort(key=rank)
 
