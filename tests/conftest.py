@@ -47,9 +47,7 @@ if not hasattr(sys.modules["__main__"], "__file__"):
     sys.modules["__main__"].__file__ = __file__
 
 
-QUICK_JVM = (
-    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseParallelGC -Xms3g -Xmn1g"
-)
+QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseParallelGC"
 """How the tests' JVMs compile: their statements are tiny, many, and run once, for which the
 optimizing compiler is too slow. The simple one alone gets a code cache that Spark fills in
 minutes, after which the JVM throws away what it compiles again."""
@@ -68,7 +66,7 @@ def spark_settings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "spark.master": "local[2]",
         "spark.driver.memory": "3g",
         # Generating code and planning anew cost more than they save, too.
-        "spark.driver.extraJavaOptions": QUICK_JVM,
+        "spark.driver.extraJavaOptions": f"{QUICK_JVM} -Xms3g -Xmn1g",
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.warehouse.dir": (folder / "warehouse").as_uri(),
