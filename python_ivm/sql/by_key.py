@@ -59,10 +59,9 @@ def by_key(around: SelectBinder, tree: exp.Query, wanted: str) -> ByKey:
         NotYetImplemented: If it has another shape, or is correlated by more than equalities.
     """
     group = tree.args.get("group")
-    plain = group is None or (group.expressions and len([a for a in group.args.values() if a]) == 1)
     aggregated = group is None and any(has_aggregate(s) for s in tree.selects)
     other = aggregated or tree.args.get("offset") or tree.args.get("windows")
-    if not isinstance(tree, exp.Select) or not plain or other:
+    if not isinstance(tree, exp.Select) or not has_only_keys(group) or other:
         raise _not_yet("A correlated subquery of this shape", tree)
     local = tree.copy()
     number = len(local.selects)
@@ -83,6 +82,11 @@ def by_key(around: SelectBinder, tree: exp.Query, wanted: str) -> ByKey:
     columns = tuple(c.expression() for c in rows.schema)
     outer = tuple(around.expression(o) for _, o in sides)
     return ByKey(rows, columns[:number], columns[number:], outer)
+
+
+def has_only_keys(group: exp.Expr | None) -> bool:
+    """Whether a GROUP BY is absent, or lists expressions: no ALL, no grouping sets."""
+    return group is None or [k for k, v in group.args.items() if v] == ["expressions"]
 
 
 def _within_keys(local: exp.Select, keys: list[exp.Expr]) -> None:

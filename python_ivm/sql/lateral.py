@@ -20,7 +20,7 @@ from python_ivm.sql.by_key import by_key, outer_columns
 from python_ivm.sql.grouping import HOLE, AfterGrouping
 from python_ivm.sql.parse import position
 from python_ivm.sql.relations import Relations
-from python_ivm.sql.subqueries import Inside, of_no_rows
+from python_ivm.sql.subqueries import Inside, equal_keys, of_no_rows
 
 if TYPE_CHECKING:
     from python_ivm.sql.select import SelectBinder
@@ -138,10 +138,7 @@ def _aggregated(
     if any(c.relation == HOLE for v in columns for c in columns_of(v)):
         raise _not_yet("A subquery in the SELECT list of a LATERAL subquery", lateral)
     other = Aggregate(rows, grouping.relation, keys, tuple(grouping.measures))
-    conditions = tuple(
-        exp.EQ(this=o, expression=ColumnRef(grouping.relation, k.name).expression())
-        for o, k in zip(outer, keys, strict=True)
-    )
+    conditions = equal_keys(outer, other)
     return _joined(select, node, other, conditions, lateral, names, columns, True, None)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from python_ivm.sql.by_key import outer_columns
+from python_ivm.sql.by_key import has_only_keys, outer_columns
 from python_ivm.sql.grouping import has_aggregate
 
 
@@ -27,7 +27,7 @@ def plain_predicates(expression: exp.Expr) -> exp.Expr:
     - EXISTS asks for rows, in whatever order and however many.
     - A correlated subquery that always has one row, an aggregate without GROUP BY, is compared.
     """
-    pushed = expression.copy().transform(_negations_inside)
+    pushed = expression.transform(_negations_inside)
     return pushed.transform(_asked_less, copy=False).transform(_compared, copy=False)
 
 
@@ -60,7 +60,7 @@ def _asked_less(node: exp.Expr) -> exp.Expr:
     if not select.args.get("limit"):
         select.set("order", None)
         select.set("distinct", None)
-        if not select.args.get("having") and _has_only_keys(select.args.get("group")):
+        if not select.args.get("having") and has_only_keys(select.args.get("group")):
             select.set("group", None)
         if not select.args.get("group") and not select.args.get("qualify"):
             select.set("expressions", [exp.alias_(exp.Literal.number(1), "one")])
@@ -69,10 +69,6 @@ def _asked_less(node: exp.Expr) -> exp.Expr:
 
 def _at_least_one(limit: exp.Expr) -> bool:
     return limit.expression.is_int and int(limit.expression.name) > 0
-
-
-def _has_only_keys(group: exp.Expr | None) -> bool:
-    return group is None or [k for k, v in group.args.items() if v] == ["expressions"]
 
 
 def _compared(node: exp.Expr) -> exp.Expr:

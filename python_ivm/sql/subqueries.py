@@ -347,11 +347,7 @@ class Inside:
         else:
             shown = _value_of(grouping, value)
         other = Aggregate(node, grouping.relation, keys, tuple(grouping.measures))
-        conditions = tuple(
-            exp.EQ(this=o, expression=ColumnRef(grouping.relation, k.name).expression())
-            for o, k in zip(outer, keys, strict=True)
-        )
-        return Scalar(other, conditions, shown)
+        return Scalar(other, equal_keys(outer, other), shown)
 
     def _by_key(self) -> Scalar:
         """The value for each key of a subquery that groups, is distinct or keeps the first rows."""
@@ -360,11 +356,7 @@ class Inside:
         grouping = AfterGrouping(self.binder.name("scalar_value"), list(keys))
         shown = _value_of(grouping, found.columns[0])
         other = Aggregate(found.rows, grouping.relation, keys, tuple(grouping.measures))
-        same = tuple(
-            exp.EQ(this=o, expression=ColumnRef(grouping.relation, k.name).expression())
-            for o, k in zip(found.outer, keys, strict=True)
-        )
-        return Scalar(other, same, shown)
+        return Scalar(other, equal_keys(found.outer, other), shown)
 
     def _one_row(self, whole: Node) -> Scalar:
         """The one value of a relation that must not have more than one row."""
@@ -504,6 +496,14 @@ def _one_of(number: exp.Expr, value: exp.Expr) -> exp.Expr:
     several = exp.GT(this=number, expression=exp.Literal.number(1))
     error = exp.Anonymous(this="raise_error", expressions=[exp.Literal.string(TOO_MANY)])
     return exp.Case().when(several, error).else_(value)
+
+
+def equal_keys(outer: Iterable[exp.Expr], groups: Aggregate) -> tuple[exp.Expr, ...]:
+    """When a row of the query around belongs to a group: its values equal the group's keys."""
+    return tuple(
+        exp.EQ(this=value, expression=ColumnRef(groups.relation, key.name).expression())
+        for value, key in zip(outer, groups.keys, strict=True)
+    )
 
 
 def of_no_rows(shown: exp.Expr, grouping: AfterGrouping) -> exp.Expr:

@@ -26,13 +26,14 @@ _METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 _APPLICATION = "spark.databricks.delta.write.txnAppId"
 _NUMBER = "spark.databricks.delta.write.txnVersion"
 
-# Spark's optimizer fails on conditions that hold below a UNION where one asks a subquery.
 _INTERPRETED = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
 """How a small statement runs: it is planned once, and no code is generated for it."""
+
+# Spark's optimizer fails on conditions that hold below a UNION where one asks a subquery.
 _CONSTRAINTS = "spark.sql.constraintPropagation.enabled"
 _CONSTRAINTS_FAILED = re.compile(r"key not found: \S+#\d+")
 
