@@ -12,7 +12,7 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from dbt.adapters.sparkivm import errors
+from dbt.adapters.sparkivm import errors, packages
 from dbt.adapters.sparkivm.java import check_java
 from dbt.adapters.sparkivm.settings import prepare
 
@@ -47,7 +47,7 @@ def root_session(settings: Mapping[str, str], folder: Path) -> tuple[SparkSessio
     try:
         # Ivy writes dozens of lines about its downloads, and Java its warnings, before any log
         # level of Spark counts: they go to a file.
-        with log.open("ab") as file:
+        with packages.one_at_a_time(settings), log.open("ab") as file:
             gateway = launch_gateway(conf, popen_kwargs={"stdout": file, "stderr": file})
         SparkContext(conf=conf, gateway=gateway)
         return SparkSession.builder.getOrCreate(), True

@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 from dbt.adapters.exceptions import FailedToConnectError
 from pyspark.find_spark_home import _find_spark_home
 
-from dbt.adapters.sparkivm import connect, errors, launch, metastore, resident
+from dbt.adapters.sparkivm import connect, errors, launch, metastore, packages, resident
 from dbt.adapters.sparkivm.credentials import Method, SparkIvmCredentials
 from dbt.adapters.sparkivm.java import check_java
 from dbt.adapters.sparkivm.resident import Resident
@@ -118,19 +118,20 @@ def _start(
     with os.fdopen(os.open(properties, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(_java_properties(settings))
     try:
-        process = _launch(properties, token, log, state)
-        server = Resident(process.pid, port, token, tuple(user))
-        resident.write(state, server)
-        try:
-            _await_port(process, port, log, begin)
-            _open_metastore(credentials, server)
-            server = dataclasses.replace(server, ready=True)
+        with packages.one_at_a_time(settings):
+            process = _launch(properties, token, log, state)
+            server = Resident(process.pid, port, token, tuple(user))
             resident.write(state, server)
-        except BaseException:
-            process.terminate()
-            process.wait()
-            state.truncate(0)
-            raise
+            try:
+                _await_port(process, port, log, begin)
+                _open_metastore(credentials, server)
+                server = dataclasses.replace(server, ready=True)
+                resident.write(state, server)
+            except BaseException:
+                process.terminate()
+                process.wait()
+                state.truncate(0)
+                raise
     finally:
         properties.unlink(missing_ok=True)
     return server

@@ -1,0 +1,71 @@
+"""Only one process at a time lets Ivy download Spark's packages."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dbt.adapters.sparkivm import launch
+from dbt.adapters.sparkivm.packages import IVY, one_at_a_time
+from dbt.adapters.sparkivm.settings import PACKAGES
+
+DELTA = "io.delta:delta-spark_4.2_2.13:4.4.0"
+HOLD = """
+import sys
+from dbt.adapters.sparkivm.packages import one_at_a_time
+with one_at_a_time({"spark.jars.packages": "a:b:1", "spark.jars.ivy": sys.argv[1]}):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no locks there")
+def test_a_spark_that_starts_waits_for_one_that_downloads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ivy = tmp_path / "ivy"
+    launched = threading.Event()
+
+    def launch_gateway(*_: Any, **__: Any) -> None:
+        launched.set()
+        raise RuntimeError("no JVM here")
+
+    def start() -> None:
+        with pytest.raises(Exception, match="no JVM here"):
+            launch.root_session({PACKAGES: DELTA, IVY: str(ivy)}, tmp_path / "project")
+
+    monkeypatch.setattr(launch, "launch_gateway", launch_gateway)
+    monkeypatch.setattr(launch, "check_java", lambda: None)
+    monkeypatch.setattr(launch.SparkContext, "_active_spark_context", None)
+    monkeypatch.setattr(launch.SparkContext, "_gateway", None)
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(ivy)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    starter = threading.Thread(target=start)
+    with holder:
+        assert holder.stdout is not None and holder.stdin is not None
+        assert holder.stdout.readline() == "held\n"
+        starter.start()
+        assert not launched.wait(0.5)
+        holder.stdin.close()
+    starter.join()
+    assert launched.is_set()
+
+
+def test_without_packages_there_is_nothing_to_wait_for(tmp_path: Path) -> None:
+    with one_at_a_time({IVY: str(tmp_path / "ivy")}):
+        assert not (tmp_path / "ivy").exists()
+
+
+def test_a_folder_that_cannot_be_made_does_not_stop_spark(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with one_at_a_time({PACKAGES: DELTA, IVY: str(tmp_path / "file" / "ivy")}):
+        pass
