@@ -53,3 +53,9 @@ def bench(request: pytest.FixtureRequest, spark_settings: dict[str, str], tmp_pa
     )
     credentials.project_root = tmp_path
     return Bench(lambda: new_session(credentials), schema)
+
+
+@pytest.fixture
+def rounds(pytestconfig: pytest.Config) -> int:
+    """How many rounds of changes a view has to follow."""
+    return 3 if pytestconfig.getoption("ivm_all_on_spark") else 1

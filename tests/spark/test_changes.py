@@ -110,6 +110,7 @@ def test_truncate_and_insert_overwrite(two: Bench) -> None:
     two.refresh()
 
 
+@pytest.mark.thorough
 def test_merges_into_a_source(two: Bench) -> None:
     two.view(SUMS)
     two.sql(
@@ -181,6 +182,7 @@ def test_a_new_column_shows_in_select_star(bench: Bench) -> None:
     bench.refresh()
 
 
+@pytest.mark.thorough
 def test_a_new_column_and_new_rows_in_one_step(bench: Bench) -> None:
     bench.table("r", "k int, v int", "(1, 10)", "(2, 20)")
     star = bench.view("select * from r")
@@ -207,6 +209,7 @@ def test_a_columns_type_changed_in_place(bench: Bench, sql: str) -> None:
     view.refresh()
 
 
+@pytest.mark.thorough
 def test_a_renamed_and_a_dropped_column(bench: Bench) -> None:
     bench.table("r", "k int, v int, old int", "(1, 10, 0)")
     bench.sql("alter table r set tblproperties ('delta.columnMapping.mode' = 'name')")
@@ -256,6 +259,7 @@ def test_the_change_feed_may_be_switched_on(bench: Bench) -> None:
     view.refresh()
 
 
+@pytest.mark.thorough
 def test_old_files_that_were_vacuumed_away(two: Bench) -> None:
     two.sql(
         "delete from r where v = 11",
@@ -282,6 +286,7 @@ def test_a_change_feed_vacuumed_before_it_was_read(two: Bench) -> None:
     two.refresh()
 
 
+@pytest.mark.thorough
 def test_the_same_table_named_in_different_ways(bench: Bench) -> None:
     bench.table("r", "k int, v int", "(1, 10)", "(2, 20)")
     bench.view(f"select a.k, b.v from r a join {bench.schema}.R b on a.k = b.k")

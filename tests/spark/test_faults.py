@@ -137,6 +137,7 @@ def test_two_refreshes_at_once_apply_a_change_once(filled: Bench) -> None:
     view.refresh("noop")
 
 
+@pytest.mark.thorough
 def test_two_first_builds_at_once(filled: Bench) -> None:
     view = View(filled, "m", SUMS)
     outcomes, errors = meet(view, "CREATE OR REPLACE TABLE")
@@ -192,7 +193,7 @@ def test_a_state_changed_by_hand_is_rebuilt(filled: Bench) -> None:
     assert view.refresh("full").refresh.reason == "STATE_MODIFIED"
 
 
-@pytest.mark.parametrize("sql", [SUMS, ROWS])
+@pytest.mark.parametrize("sql", [SUMS, pytest.param(ROWS, marks=pytest.mark.thorough)])
 def test_a_state_that_drifted_is_noticed_and_rebuilt(filled: Bench, sql: str) -> None:
     view = filled.view(sql)
     bookmark = filled.history(view.state)[0]["userMetadata"]

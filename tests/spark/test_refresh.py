@@ -179,6 +179,7 @@ def test_a_changed_session_setting_rebuilds(lake: DbtProject) -> None:
     assert (after - before) % 24 == 9 or after == 9
 
 
+@pytest.mark.thorough
 def test_a_model_under_other_materializations_and_back(lake: DbtProject) -> None:
     query = f"select i, v from {lake.schema}.x"
 

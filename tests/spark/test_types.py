@@ -104,6 +104,7 @@ def test_wide_products_are_added_up_without_reading_their_groups(bench: Bench) -
 
 
 @both_modes
+@pytest.mark.thorough
 def test_whole_numbers_of_every_width(bench: Bench) -> None:
     bench.table(
         "r", "k int, a tinyint, b smallint, c int, d bigint",
@@ -172,6 +173,7 @@ ODD_COLUMNS = (
 )
 
 
+@pytest.mark.thorough
 def test_texts_dates_times_booleans_and_bytes(bench: Bench) -> None:
     bench.sql(
         f"create table r ({ODD_COLUMNS}) using delta tblproperties "
@@ -220,6 +222,7 @@ def test_structs_and_arrays_in_bags_and_keys(bench: Bench) -> None:
     bench.refresh()
 
 
+@pytest.mark.thorough
 def test_a_map_column_is_rebuilt_with_a_reason(bench: Bench) -> None:
     bench.table("r", "k int, m map<string, int>", "(1, map('a', 1))", "(1, map('a', 1))")
     view = View(bench, "maps", "select k, m from r")
