@@ -35,8 +35,8 @@ test-spark: setup ## Run all of the tests on Spark, of which `make test` takes s
 test-tpcds: setup ## Maintain the 99 queries of TPC-DS on DuckDB and Spark (ARGS='-k q14' to choose)
 	$(BIN)/python -m pytest tests/tpcds --ivm-tpcds $(ARGS)
 
-test-random: setup ## Maintain EXAMPLES=1000 new random models on DuckDB
-	$(BIN)/python -m pytest tests/planner/test_property.py --ivm-examples $(EXAMPLES) $(ARGS)
+test-random: setup ## Maintain EXAMPLES=1000 new random models on DuckDB, and each operator's queries longer
+	$(BIN)/python -m pytest tests/planner/test_property.py tests/planner/test_operators.py --ivm-examples $(EXAMPLES) $(ARGS)
 
 check: setup ## Lint, formatting and types
 	$(BIN)/ruff check .

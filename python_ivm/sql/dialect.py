@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from itertools import pairwise
+from typing import Any, ClassVar
 
-from sqlglot import exp
+from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.spark import Spark
-from sqlglot.generators.spark import SparkGenerator
-from sqlglot.parsers.spark import SparkParser
 
-_AS_WRITTEN = ("PERCENTILE", "MAX_BY", "MIN_BY", "LISTAGG", "STRING_AGG")
-"""Functions of which sqlglot would drop an argument, or add one."""
+_AS_WRITTEN = frozenset(
+    {
+        "PERCENTILE", "PERCENTILE_CONT", "PERCENTILE_DISC", "MAX_BY", "MIN_BY", "LISTAGG",
+        "STRING_AGG",
+    }
+)  # fmt: skip
+"""Functions of which sqlglot would drop an argument, add one, or write another."""
+
+_MASK = "__as_written_"
 
 
 class SparkSql(Spark):
@@ -19,7 +25,9 @@ class SparkSql(Spark):
     A quote that is doubled inside a string is one quote: sqlglot takes ``'it''s'`` for two strings
     side by side, which Spark concatenates only where something stands between them. ``percentile``
     may have frequencies, ``max_by`` a number of values; ``listagg`` has no comma unless it is
-    given; and percentiles ``WITHIN GROUP`` are not approximate.
+    given; and percentiles ``WITHIN GROUP`` are not approximate. So these functions are read under
+    names that sqlglot does not know. (Its parser and generator cannot be derived from: with
+    ``sqlglotc`` installed they are compiled.)
     """
 
     class Tokenizer(Spark.Tokenizer):
@@ -27,23 +35,37 @@ class SparkSql(Spark):
 
         STRING_ESCAPES: ClassVar = ["\\", "'", '"']
 
-    class Parser(SparkParser):
-        """Functions that sqlglot reads with other arguments are kept as they are written."""
+    def parse(self, sql: str, **opts: Any) -> list[exp.Expr | None]:
+        """Read statements."""
+        return _unmasked(self.parser(**opts).parse(_masked(self.tokenize(sql)), sql))
 
-        FUNCTIONS: ClassVar = {
-            name: parse for name, parse in SparkParser.FUNCTIONS.items() if name not in _AS_WRITTEN
-        }
-        FUNCTION_PARSERS: ClassVar = {
-            name: parse
-            for name, parse in SparkParser.FUNCTION_PARSERS.items()
-            if name not in _AS_WRITTEN
-        }
+    def parse_into(
+        self, expression_type: exp.IntoType, sql: str, **opts: Any
+    ) -> list[exp.Expr | None]:
+        """Read a part of a statement."""
+        tokens = _masked(self.tokenize(sql))
+        return _unmasked(self.parser(**opts).parse_into(expression_type, tokens, sql))
 
-    class Generator(SparkGenerator):
-        """sqlglot would write PERCENTILE_APPROX for percentiles WITHIN GROUP."""
 
-        TRANSFORMS: ClassVar = {
-            kind: write
-            for kind, write in SparkGenerator.TRANSFORMS.items()
-            if kind is not exp.WithinGroup
-        }
+def _masked(tokens: list[Token]) -> list[Token]:
+    masked = list(tokens)
+    for n, (name, behind) in enumerate(pairwise(tokens)):
+        if behind.token_type is TokenType.L_PAREN and name.text.upper() in _AS_WRITTEN:
+            masked[n] = Token(
+                name.token_type,
+                _MASK + name.text,
+                line=name.line,
+                col=name.col,
+                start=name.start,
+                end=name.end,
+                comments=name.comments,
+            )
+    return masked
+
+
+def _unmasked(trees: list[exp.Expr | None]) -> list[exp.Expr | None]:
+    for tree in trees:
+        for call in tree.find_all(exp.Anonymous) if tree is not None else ():
+            if call.name.startswith(_MASK):
+                call.set("this", call.name.removeprefix(_MASK))
+    return trees

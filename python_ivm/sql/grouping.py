@@ -23,6 +23,7 @@ _COMMUTATIVE = (
     exp.Add, exp.Mul, exp.And, exp.Or, exp.EQ, exp.NullSafeEQ, exp.BitwiseAnd, exp.BitwiseOr,
     exp.BitwiseXor,
 )  # fmt: skip
+_MIRRORED = ({exp.LT, exp.GT}, {exp.LTE, exp.GTE})
 
 
 @dataclass
@@ -169,7 +170,13 @@ def _not_yet(construct: str, group: exp.Group) -> NotYetImplemented:
 
 def same(one: exp.Expr, other: exp.Expr) -> bool:
     """Whether two expressions differ by parentheses, and by the order of operands, only."""
-    return one == other or _canonical(one) == _canonical(other)
+    one, other = one.unnest(), other.unnest()
+    kinds = {type(one), type(other)}
+    if len(kinds) > 1 and kinds not in _MIRRORED:
+        return False
+    if one == other or isinstance(one, exp.Column):
+        return one == other
+    return _canonical(one) == _canonical(other)
 
 
 def _canonical(expression: exp.Expr) -> exp.Expr:

@@ -72,7 +72,7 @@ def parse(sql: str) -> exp.Query:
             hint="Correct the model's SQL; positions refer to the compiled SQL under target/.",
         ) from error
     except TokenError as error:
-        opened = _UNCLOSED.search(str(error.__cause__))
+        opened = _UNCLOSED.search(str(error.__cause__ or error.__context__))
         if opened is None:
             raise InvalidModel(
                 f"The SQL does not parse: {error}", hint="Look for an unclosed quote or comment."

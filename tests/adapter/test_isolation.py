@@ -51,7 +51,7 @@ def test_a_models_settings_end_with_it(project: DbtProject) -> None:
     assert project.sql("select value from second") == [("2",)]
 
 
-@pytest.mark.parametrize("value", [5, 6])
+@pytest.mark.parametrize("value", [5, pytest.param(6, marks=pytest.mark.thorough)])
 def test_a_profiles_settings_are_its_own(make_project: MakeProject, value: int) -> None:
     changed, plain = make_project(settings={SETTING: value}), make_project()
     for project in (changed, plain):

@@ -394,10 +394,12 @@ def some(rng: random.Random) -> tuple[int | None, int | None]:
 
 
 @pytest.mark.parametrize("name", [*QUERIES, *CHOICES])
-def test_the_view_equals_its_query_through_random_rounds(name: str) -> None:
+def test_the_view_equals_its_query_through_random_rounds(
+    name: str, pytestconfig: pytest.Config
+) -> None:
     sql = QUERIES.get(name) or CHOICES[name]
     check = assert_same if name in CHOICES or "floats" in name else Lake.check
-    for seed in range(3):
+    for seed in range(10 if pytestconfig.getoption("ivm_examples", None) else 2):
         rng = random.Random(seed)
         lake = Lake()
         for table, columns in TABLES.items():

@@ -90,7 +90,6 @@ def test_output_columns_keep_their_names(bench: Bench) -> None:
     rows = ", ".join(f"v + {n} as {q}" for n, q in enumerate(quoted))
     sums = ", ".join(f"sum(v + {n}) as {q}" for n, q in enumerate(quoted))
     keys = ", ".join(f"k + {n} as {q}" for n, q in enumerate(quoted))
-    bench.view(f"select {rows} from r")
     bench.view(f"select {sums} from r group by k")
     bench.view(f"select {keys}, count(*) as total from r group by all")
     bench.view(f"select distinct {rows} from r order by `Capital`, `two words`")

@@ -49,7 +49,6 @@ def test_it_fails_on_every_kind_of_difference(lake: DbtProject) -> None:
     (told,) = [unbuilt.message(name) for name in unbuilt.statuses]
     assert "Run the model before its tests" in told, told
     lake.run()
-    assert set(verdicts(lake).values()) == {"pass"}
     # Changes that no run has applied yet are no difference.
     lake.sql("insert into x values (7, 7.0)")
     assert set(verdicts(lake).values()) == {"pass"}

@@ -59,6 +59,7 @@ MANY = {
 }
 
 
+@pytest.mark.thorough
 def test_every_kind_of_view_stays_equal_to_its_query(lake: DbtProject) -> None:
     lake.models(**{name: IVM + sql.format(s=lake.schema) for name, sql in MANY.items()})
     lake.write(

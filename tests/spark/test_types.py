@@ -127,6 +127,7 @@ def test_whole_numbers_of_every_width(bench: Bench) -> None:
     bench.refresh()
 
 
+@pytest.mark.thorough
 def test_a_bigint_sum_wraps_as_sparks_does(bench: Bench) -> None:
     bench.table("r", "k int, d bigint", "(1, 9223372036854775807)", "(1, 1)")
     bench.sql("set spark.sql.ansi.enabled = false")
@@ -204,6 +205,7 @@ def test_texts_dates_times_booleans_and_bytes(bench: Bench) -> None:
         )
 
 
+@pytest.mark.thorough
 def test_structs_and_arrays_in_bags_and_keys(bench: Bench) -> None:
     bench.table(
         "r", "k int, a array<int>, s struct<x: int, y: string>, n array<struct<z: double>>",
