@@ -88,9 +88,7 @@ def test_output_columns_keep_their_names(bench: Bench) -> None:
     bench.table("r", "k int, v int", "(1, 10)", "(1, 10)", "(2, 20)")
     quoted = ["`" + name.replace("`", "``") + "`" for name in ODD_NAMES]
     rows = ", ".join(f"v + {n} as {q}" for n, q in enumerate(quoted))
-    sums = ", ".join(f"sum(v + {n}) as {q}" for n, q in enumerate(quoted))
     keys = ", ".join(f"k + {n} as {q}" for n, q in enumerate(quoted))
-    bench.view(f"select {sums} from r group by k")
     bench.view(f"select {keys}, count(*) as total from r group by all")
     bench.view(f"select distinct {rows} from r order by `Capital`, `two words`")
     bench.sql("insert into r values (1, 10), (3, 30)", "delete from r where k = 2")

@@ -149,7 +149,7 @@ CLOCKS = {
 
 
 @pytest.mark.parametrize(
-    "name", ["window", "grouped", *(pytest.param(n, marks=thorough) for n in ("joined", "rebuilt"))]
+    "name", ["window", *(pytest.param(n, marks=thorough) for n in ("grouped", "joined", "rebuilt"))]
 )
 def test_the_clock_moves_rows_in_and_out(xy: Bench, name: str) -> None:
     """The session's clock is moved by answering the adapter's question for it."""

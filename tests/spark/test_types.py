@@ -89,6 +89,7 @@ def test_a_decimal_sum_at_its_edge_overflows_and_comes_back(bench: Bench) -> Non
     bench.refresh()
 
 
+@pytest.mark.thorough
 @both_modes
 def test_wide_products_are_added_up_without_reading_their_groups(bench: Bench) -> None:
     """TPC-H's discounted price is a decimal(32,4): more than a product with a count can hold."""
