@@ -18,10 +18,10 @@ from tests.planner.test_operators import (
 
 @pytest.mark.parametrize("name", [name for name in QUERIES if name.startswith("full")])
 def test_rows_left_alone_are_found_without_naming_the_delta(
-    name: str, monkeypatch: pytest.MonkeyPatch
+    name: str, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config
 ) -> None:
     monkeypatch.setattr(full_join, "_SMALL", 0)
-    through_rounds(name)
+    through_rounds(name, pytestconfig)
 
 
 @pytest.mark.parametrize("small", [0, 60])
