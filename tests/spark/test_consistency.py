@@ -52,13 +52,11 @@ def test_it_fails_on_every_kind_of_difference(lake: DbtProject) -> None:
     # Changes that no run has applied yet are no difference.
     lake.sql("insert into x values (7, 7.0)")
     assert set(verdicts(lake).values()) == {"pass"}
-    lake.run()
-    assert set(verdicts(lake, "--store-failures").values()) == {"pass"}
 
     for change in (
         "update bag__ivm_state set __ivm_count__ = 1 where i = 1",  # one too few
         "update sums__ivm_state set s = s + 0.001 where i = 1",  # more than a rounding error
-        "update top__ivm_state set __ivm_count__ = 9 where i = 7",
+        "update top__ivm_state set __ivm_count__ = 9 where i = 2",
         "update whole__ivm_state set s = 1",
         "update only_floats__ivm_state set __ivm_count__ = 3 where f = 0.1",  # one too many
         "delete from rebuilt__ivm_state where __ivm_col_2__ > 0",

@@ -20,7 +20,7 @@ from sqlglot.optimizer.simplify import simplify
 
 Row = tuple[Any, ...]
 
-KEYS = 5
+KEYS = 8
 """Surrogate keys are 1 … KEYS."""
 FACTS = (
     "catalog_returns", "catalog_sales", "inventory", "store_returns", "store_sales",
@@ -71,7 +71,7 @@ def _literals(comparison: exp.Expression) -> list[Any]:
         if node.is_string:
             values.append(text)
         else:
-            values.append(Decimal(text))
+            values.append(Decimal(text) * (-1 if isinstance(node.parent, exp.Neg) else 1))
     numbers = [v for v in values if isinstance(v, Decimal)]
     if isinstance(comparison, exp.Between) and len(numbers) == 2:
         values.append((numbers[0] + numbers[1]) // 2)
@@ -102,12 +102,14 @@ class Shooter:
         tables: Columns and types of the tables.
         aims: The query's literals by column.
         rng: Where chance comes from.
+        facts: How many rows a table of facts gets first; others get one for each key.
         first: The lowest surrogate key.
     """
 
     tables: Mapping[str, Mapping[str, str]]
     aims: Mapping[str, Sequence[Any]]
     rng: random.Random
+    facts: int = 600
     first: int = 1
     _pools: dict[str, list[Any]] = field(default_factory=dict)
     _days: set[date] = field(default_factory=set)
@@ -115,7 +117,7 @@ class Shooter:
     def rows(self, table: str) -> list[Row]:
         """The table's first rows."""
         if table in FACTS:
-            return [self.row(table) for _ in range(40)]
+            return [self.row(table) for _ in range(self.facts)]
         keys = range(self.first, self.first + KEYS)
         return [self.row(table, key) for key in keys]
 
@@ -177,7 +179,7 @@ class Shooter:
         """A change of a table: which rows go, and which come."""
         gone: list[Row] = []
         came: list[Row] = []
-        chosen = self.rng.sample(list(rows), min(len(rows), 6))
+        chosen = self.rng.sample(list(rows), min(len(rows), 6 + len(rows) // 10))
         for row in chosen:
             kind = self.rng.choice(["delete", "update", "update", "null", "keep"])
             if kind == "keep":

@@ -19,6 +19,11 @@ ROUNDS = 5
 LIMIT = re.compile(r"\s+limit\s+(\d+)\s*\Z", re.IGNORECASE)
 
 
+WRONG_WITH_JOIN_ORDER = {72}
+"""Queries for which DuckDB 1.5.5 loses a semi join when it orders joins: the same `MERGE` is right
+without that optimizer."""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(1, 100), ids=lambda n: f"q{n:02}")
 def test_it_follows_rounds_of_changes(number: int, pytestconfig: pytest.Config) -> None:
@@ -34,6 +39,8 @@ def _rounds(number: int, seed: int) -> Run:
     tables = tables_of(sql)
     shooter = Shooter(tables, aims(sql), random.Random(1000 * number + seed))
     lake = Lake()
+    if number in WRONG_WITH_JOIN_ORDER:
+        lake.db.execute("set disabled_optimizers = 'join_filter_pushdown,join_order'")
     for name in tables:
         lake.create(name, tables[name], shooter.rows(name))
     first = lake.run("m", sql)

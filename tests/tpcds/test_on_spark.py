@@ -19,6 +19,10 @@ from tests.tpcds.texts import benchmark, tables_of
 
 ID = "row_id"
 """A column of the tables that no query reads: the changes find their rows by it."""
+FACTS = 150
+"""First rows of a table of facts."""
+GONE, UPDATED, INSERTED = 4, 10, 8
+"""Rows that a change of a table deletes, updates and inserts."""
 
 
 class Tables:
@@ -27,7 +31,7 @@ class Tables:
     def __init__(self, bench: Bench, sql: str, rng: random.Random) -> None:
         self.bench = bench
         self.columns = tables_of(sql)
-        self.shooter = Shooter(self.columns, aims(sql), rng)
+        self.shooter = Shooter(self.columns, aims(sql), rng, FACTS)
         self.rows: dict[str, dict[int, Row]] = {}
         self.next = 0
         for name, columns in self.columns.items():
@@ -45,27 +49,25 @@ class Tables:
             self.bench.sql(f"insert into {table} {self._values(table, numbered)}")
 
     def change(self, table: str) -> None:
-        """Rows go, values change, are lost and found, and rows come: three commits at most."""
-        present = self.rows[table]
-        ids = list(present)
-        gone = self.shooter.rng.sample(ids, min(len(ids), 2))
-        if gone:
-            self.bench.sql(f"delete from {table} where {ID} in ({', '.join(map(str, gone))})")
-        for number in gone:
-            del present[number]
-        ids = list(present)
-        updated = {
-            n: self.shooter.updated(table, present[n], self.shooter.rng.random() < 0.3)
-            for n in self.shooter.rng.sample(ids, min(len(ids), 4))
+        """Rows go, values change, are lost and found, and rows come, in one commit."""
+        present, rng = self.rows[table], self.shooter.rng
+        gone = rng.sample(list(present), min(len(present), GONE))
+        left = [number for number in present if number not in gone]
+        changed = {
+            number: self.shooter.updated(table, present[number], rng.random() < 0.3)
+            for number in rng.sample(left, min(len(left), UPDATED))
         }
-        if updated:
-            columns = ", ".join(f"t.{c} = n.{c}" for c in self.columns[table])
-            self.bench.sql(
-                f"merge into {table} t using ({self._values(table, updated)}) n "
-                f"on t.{ID} = n.{ID} when matched then update set {columns}"
-            )
-        present |= updated
-        self.insert(table, [self.shooter.row(table) for _ in range(3)])
+        changed |= {self.next + n: self.shooter.row(table) for n in range(INSERTED)}
+        self.next += INSERTED
+        rows = changed | {number: present.pop(number) for number in gone}
+        present |= changed
+        columns = list(self.columns[table])
+        self.bench.sql(
+            f"merge into {table} t using ({self._values(table, rows)}) n on t.{ID} = n.{ID} "
+            f"when matched and n.{ID} in ({', '.join(map(str, gone)) or 'null'}) then delete "
+            f"when matched then update set {', '.join(f't.{c} = n.{c}' for c in columns)} "
+            f"when not matched then insert *"
+        )
 
     def _values(self, table: str, rows: dict[int, Row]) -> str:
         columns = {**self.columns[table], ID: "int"}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
@@ -154,6 +155,7 @@ def _delta(settings: Mapping[str, str]) -> dict[str, str]:
     return added
 
 
+@cache  # Spark puts its packages' JARs on Python's path, where looking for versions takes seconds
 def delta_package() -> str:
     """The Maven coordinate of Delta for the installed Spark, e.g. `io.delta:...:4.4.0`."""
     spark = ".".join(version("pyspark").split(".")[:2])
