@@ -127,10 +127,12 @@ Kinds = Callable[[str, str], str | None]
 """The Spark type of a source's column; None where it is not known."""
 Ask = Callable[[Collection[Key]], Mapping[Key, Range]]
 """Ranges of columns of changes; one that has only NULLs or is not known is left out."""
+Large = Callable[[str], bool]
+"""Whether a source is so large that it pays to bound what is read of it."""
 
 
 def bounded(
-    plan: Node, outputs: Collection[ColumnRef], kinds: Kinds, ask: Ask
+    plan: Node, outputs: Collection[ColumnRef], kinds: Kinds, ask: Ask, large: Large
 ) -> tuple[Node, dict[ColumnRef, Range]]:
     """Bound what is joined to changed rows.
 
@@ -139,11 +141,12 @@ def bounded(
         outputs: Columns of the plan whose ranges are of use to the caller.
         kinds: The types of the sources' columns.
         ask: Gives the ranges; not asked where none is of use.
+        large: Whether to bound the reads of a source.
 
     Returns:
         The plan with further conditions, and the ranges of those outputs that have one.
     """
-    traced = _Traced(kinds)
+    traced = _Traced(kinds, large)
     found = {ref: traced.keys(plan, ref) for ref in outputs}
     wanted = {key for keys in found.values() for key in keys}
     for node in plan.walk():
@@ -199,8 +202,9 @@ Origins = frozenset[tuple[str, str, At]]
 class _Traced:
     """Where the values of columns come from."""
 
-    def __init__(self, kinds: Kinds) -> None:
+    def __init__(self, kinds: Kinds, large: Large) -> None:
         self._kinds = kinds
+        self._large = large
         self._known: dict[tuple[int, ColumnRef], tuple[Node, Origins | None]] = {}
 
     def implied(self, node: Node) -> Iterator[_Implied]:
@@ -223,7 +227,7 @@ class _Traced:
         return frozenset(Key(source, name) for source, name, _ in origins)
 
     def _is_read(self, node: Node, column: ColumnRef, keys: frozenset[Key]) -> bool:
-        """Whether a column comes from tables themselves, with values like those of the keys."""
+        """Whether a column comes from large tables, with values like those of the keys."""
         origins = self._origins(node, column)
         if not origins or all(at is At.DELTA for _, _, at in origins):
             return False
@@ -231,7 +235,8 @@ class _Traced:
         # The types of the state's own columns are not known: they are the keys of its groups.
         known = [self._kinds(source, name) for source, name, _ in origins]
         families |= {_family(kind) for kind in known if kind is not None}
-        return len(families) == 1
+        read = {source for source, _, at in origins if at is not At.DELTA}
+        return len(families) == 1 and any(map(self._large, sorted(read)))
 
     def _origins(self, node: Node, column: ColumnRef) -> Origins | None:
         """The tables' columns that hold a column's values but NULL; None if it is computed."""

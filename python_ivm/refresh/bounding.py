@@ -10,9 +10,12 @@ from python_ivm.delta.bounds import Key, Range, bounded
 from python_ivm.refresh import emit
 from python_ivm.refresh.model import Model
 from python_ivm.sources.history import SourceChange
+from python_ivm.state.layout import STATE
 
 _MOST_LISTED = 1000
 """Up to so many combinations of changed keys are written into the MERGE."""
+_SMALL = 8 * 2**20
+"""Up to so many bytes a table is read as fast as its files are chosen."""
 
 
 class Bounding:
@@ -23,12 +26,20 @@ class Bounding:
         self._model = model
         self._schemas = model.schemas()
         self._changes = changes
+        self._tables = {table.key: table.parts for table in model.tables}
+        self._tables[STATE] = model.request.state
 
     def __call__(
         self, plan: Node, columns: Sequence[ColumnRef]
     ) -> tuple[Node, Mapping[ColumnRef, Range]]:
         """The plan with bounds, and the ranges of those columns that have one."""
-        return bounded(plan, columns, self._kind, self._ranges)
+        outputs = columns if self._large(STATE) else ()
+        return bounded(plan, outputs, self._kind, self._ranges, self._large)
+
+    def _large(self, source: str) -> bool:
+        parts = self._tables.get(source)
+        size = self._model.warehouse.size(parts) if parts is not None else None
+        return size is None or size > _SMALL
 
     def _kind(self, source: str, column: str) -> str | None:
         schema = self._schemas.get(source)

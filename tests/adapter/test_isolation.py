@@ -28,6 +28,7 @@ def incremental(schema: str, tag: str) -> str:
     """
 
 
+@pytest.mark.thorough
 def test_one_alias_in_many_schemas_at_once(make_project: MakeProject) -> None:
     project = make_project(threads=4)
     names = ["a", "b", "c", "d"]

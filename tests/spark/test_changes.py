@@ -44,6 +44,7 @@ def test_deletions_updates_and_inserts_on_both_sides_at_once(two: Bench) -> None
     two.refresh()
 
 
+@pytest.mark.thorough
 def test_an_update_that_changes_nothing_writes_no_row(two: Bench) -> None:
     two.view(SUMS)
     two.sql("update r set v = v")

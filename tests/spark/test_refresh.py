@@ -105,6 +105,7 @@ def test_an_empty_run_moves_nothing(lake: DbtProject) -> None:
     assert rows(lake) == [(1, 10), (2, 50), (9, 9)]
 
 
+@pytest.mark.thorough
 def test_an_empty_run_of_a_chain_of_refs(lake: DbtProject) -> None:
     lake.models(
         base="{{ config(materialized='table', tblproperties={'delta.enableChangeDataFeed': 'true'})"

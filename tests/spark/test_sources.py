@@ -99,9 +99,10 @@ def test_models_over_models_are_maintained(xy: Bench, rounds: int) -> None:
     xy.sql("create view between_them as select i, n, avg(n) over (partition by i) as a from m2")
     xy.view("select distinct i, n from between_them")
     xy.view("select m3.i, m1.w from m3 join m1 on m3.i = m1.i order by w limit 5")
-    xy.view("select i, sum(v) as t, avg(v) as a, max(v) as hi from m1 group by i order by t")
-    xy.view("select w, count(*) as n from m4 group by w")
-    xy.view("select a, count(*) as n from m5 group by a")
+    if rounds > 1:
+        xy.view("select i, sum(v) as t, avg(v) as a, max(v) as hi from m1 group by i order by t")
+        xy.view("select w, count(*) as n from m4 group by w")
+        xy.view("select a, count(*) as n from m5 group by a")
     top, deterministic = xy.views[3], [v for v in xy.views if v.name not in ("m4", "m6")]
     for round_ in range(rounds):
         changed(xy)

@@ -19,7 +19,7 @@ both_modes = pytest.mark.parametrize(
 )
 
 
-def test_nulls_as_keys_and_as_values(bench: Bench) -> None:
+def test_nulls_as_keys_and_as_values(bench: Bench, rounds: int) -> None:
     bench.table("r", "k int, v int", "(1, 10)", "(1, null)", "(2, 5)", "(null, 3)", "(null, null)")
     grouped = bench.view(
         "select k, count(*) as n, count(v) as c, sum(v) as s, avg(v) as a, min(v) as lo, "
@@ -30,8 +30,9 @@ def test_nulls_as_keys_and_as_values(bench: Bench) -> None:
     bench.sql("update r set v = null where k = 1", "delete from r where k = 2")
     bench.refresh()
     assert (1, 2, 0, None, None, None, None) in grouped.rows()
-    bench.sql("insert into r values (1, 4), (2, null), (null, -3)", "update r set k = null")
-    bench.refresh()
+    if rounds > 1:
+        bench.sql("insert into r values (1, 4), (2, null), (null, -3)", "update r set k = null")
+        bench.refresh()
     bench.sql("truncate table r")
     bench.refresh()
     assert grouped.rows() == []
@@ -76,6 +77,7 @@ def test_sums_and_averages_of_decimals_are_sparks_own(bench: Bench) -> None:
     bench.refresh()
 
 
+@pytest.mark.thorough
 def test_a_decimal_sum_at_its_edge_overflows_and_comes_back(bench: Bench) -> None:
     most = "9" * 38
     bench.table("r", "k int, d decimal(38,0)", f"(1, {most})", "(2, 1)")

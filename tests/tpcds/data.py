@@ -20,7 +20,7 @@ from sqlglot.optimizer.simplify import simplify
 
 Row = tuple[Any, ...]
 
-KEYS = 8
+KEYS = 20
 """Surrogate keys are 1 … KEYS."""
 FACTS = (
     "catalog_returns", "catalog_sales", "inventory", "store_returns", "store_sales",
@@ -155,10 +155,12 @@ class Shooter:
         keys = list(range(self.first, self.first + KEYS))
         if name.endswith("_sk"):
             return keys
+        if name.endswith(("_order_number", "_ticket_number")):
+            return list(range(self.first, self.first + self.facts // 4))
         aimed = [_cast(value, kind) for value in self.aims.get(name, ())]
         pool = [value for value in aimed if value is not None]
         if kind == "date":
-            pool += [day + timedelta(days=n) for day in pool for n in (0, 5, 20)]
+            pool += [day + timedelta(days=n) for day in pool for n in (0, 5, 20, -10)]
         usual = list(_ALWAYS.get(name, ()))
         if pool:
             return pool * 3 + (usual or self._usual(name, kind))
