@@ -29,6 +29,7 @@ QUICK = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.sql.shuffle.partitions": "1",
 }
 """Tables of five rows are not worth compiling for; the tests through dbt do without these."""
 

@@ -25,7 +25,8 @@ def test_nulls_as_keys_and_as_values(bench: Bench, rounds: int) -> None:
         "select k, count(*) as n, count(v) as c, sum(v) as s, avg(v) as a, min(v) as lo, "
         "max(v) as hi from r group by k"
     )
-    bench.view("select k, v from r")
+    if rounds > 1:
+        bench.view("select k, v from r")
     whole = bench.view("select sum(v) as s, avg(v) as a, min(v) as lo, count(*) as n from r")
     bench.sql("update r set v = null where k = 1", "delete from r where k = 2")
     bench.refresh()
