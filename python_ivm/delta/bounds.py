@@ -132,22 +132,29 @@ Large = Callable[[str], bool]
 
 
 def bounded(
-    plan: Node, outputs: Collection[ColumnRef], kinds: Kinds, ask: Ask, large: Large
+    plan: Node,
+    outputs: Collection[ColumnRef],
+    target: str,
+    kinds: Kinds,
+    ask: Ask,
+    large: Large,
 ) -> tuple[Node, dict[ColumnRef, Range]]:
     """Bound what is joined to changed rows.
 
     Args:
         plan: A plan that reads changes.
-        outputs: Columns of the plan whose ranges are of use to the caller.
+        outputs: Columns of the plan whose ranges bound the target.
+        target: The source into which the plan's rows go.
         kinds: The types of the sources' columns.
         ask: Gives the ranges; not asked where none is of use.
-        large: Whether to bound the reads of a source.
+        large: Whether to bound the reads of a source; not asked where no key bounds them.
 
     Returns:
         The plan with further conditions, and the ranges of those outputs that have one.
     """
     traced = _Traced(kinds, large)
-    found = {ref: traced.keys(plan, ref) for ref in outputs}
+    traces = ((ref, traced.keys(plan, ref)) for ref in outputs)
+    found = {ref: keys for ref, keys in traces if keys and large(target)}
     wanted = {key for keys in found.values() for key in keys}
     for node in plan.walk():
         wanted.update(key for implied in traced.implied(node) for key in implied.keys)

@@ -33,8 +33,7 @@ class Bounding:
         self, plan: Node, columns: Sequence[ColumnRef]
     ) -> tuple[Node, Mapping[ColumnRef, Range]]:
         """The plan with bounds, and the ranges of those columns that have one."""
-        outputs = columns if self._large(STATE) else ()
-        return bounded(plan, outputs, self._kind, self._ranges, self._large)
+        return bounded(plan, columns, STATE, self._kind, self._ranges, self._large)
 
     def _large(self, source: str) -> bool:
         parts = self._tables.get(source)

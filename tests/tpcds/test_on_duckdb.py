@@ -38,9 +38,7 @@ def _rounds(number: int, seed: int) -> Run:
     sql = benchmark().queries[number]
     tables = tables_of(sql)
     shooter = Shooter(tables, aims(sql), random.Random(1000 * number + seed))
-    lake = Lake()
-    if number in WRONG_WITH_JOIN_ORDER:
-        lake.db.execute("set disabled_optimizers = 'join_filter_pushdown,join_order'")
+    lake = Lake("join_order") if number in WRONG_WITH_JOIN_ORDER else Lake()
     for name in tables:
         lake.create(name, tables[name], shooter.rows(name))
     first = lake.run("m", sql)
