@@ -113,9 +113,11 @@ def test_views_are_maintained_by_two_threads(project: DbtProject) -> None:
 
 def test_sessions_are_apart(project: DbtProject) -> None:
     first, second = handle(project), handle(project)
+    usual = fetch(second, "set spark.sql.shuffle.partitions")
     fetch(first, "set spark.sql.shuffle.partitions = 77")
     fetch(first, "create temporary view mine as select 1 as x")
-    assert fetch(second, "set spark.sql.shuffle.partitions")[0][1] == "2"
+    assert fetch(first, "set spark.sql.shuffle.partitions")[0][1] == "77"
+    assert fetch(second, "set spark.sql.shuffle.partitions") == usual
     with pytest.raises(DbtDatabaseError, match="TABLE_OR_VIEW_NOT_FOUND"):
         fetch(second, "select * from mine")
     second.close()
