@@ -52,6 +52,16 @@ QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UsePara
 optimizing compiler is too slow. The simple one alone gets a code cache that Spark fills in
 minutes, after which the JVM throws away what it compiles again."""
 
+QUICK = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.databricks.delta.snapshotPartitions": "1",
+    "spark.sql.shuffle.partitions": "1",
+}
+"""Tables of five rows are worth neither generated code nor a second task nor planning anew; the
+demo runs with the adapter's own settings."""
+
 
 @pytest.fixture(scope="session")
 def spark_settings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
@@ -65,13 +75,10 @@ def spark_settings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {
         "spark.master": "local[2]",
         "spark.driver.memory": "3g",
-        # Generating code and planning anew cost more than they save, too.
         "spark.driver.extraJavaOptions": f"{QUICK_JVM} -Xms3g -Xmn1g",
-        "spark.sql.adaptive.enabled": "false",
-        "spark.sql.codegen.wholeStage": "false",
         "spark.sql.warehouse.dir": (folder / "warehouse").as_uri(),
         "spark.hadoop.javax.jdo.option.ConnectionURL": metastore,
-        "spark.sql.shuffle.partitions": "2",
+        **QUICK,
     }
 
 

@@ -68,7 +68,7 @@ def substitute(expression: exp.Expr, mapping: Mapping[ColumnRef, exp.Expr]) -> e
             continue
         new = found.copy()
         if isinstance(new, exp.Column):
-            new.this.meta.update(column.this.meta)  # errors still say where
+            new.this.update_positions(column.this)  # errors still say where
         elif isinstance(new, exp.Binary) or not isinstance(new, _UNBROKEN):
             new = exp.paren(new, copy=False)
         if column is result:

@@ -5,6 +5,9 @@ A call is a function with what may stand around it: FILTER, WITHIN GROUP, IGNORE
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
+
 from sqlglot import exp
 
 from python_ivm.sql.parse import DIALECT
@@ -75,7 +78,16 @@ def function_name(function: exp.Expr) -> str:
     """A function's name as Spark spells it, in lower case."""
     if isinstance(function, exp.Anonymous):
         return function.name.lower()
-    return function.sql(dialect=DIALECT).split("(")[0].strip().lower()
+    given = ((key, isinstance(value, list)) for key, value in function.args.items() if value)
+    kind: Callable[..., exp.Expr] = type(function)
+    return _spelled(kind, tuple(given))
+
+
+@cache
+def _spelled(kind: Callable[..., exp.Expr], given: tuple[tuple[str, bool], ...]) -> str:
+    """The name under which Spark knows a kind of function with these arguments, single or lists."""
+    call = kind(**{key: [exp.null()] if several else exp.null() for key, several in given})
+    return call.sql(dialect=DIALECT).split("(")[0].strip().lower()
 
 
 def arguments(function: exp.Expr) -> list[exp.Expr]:

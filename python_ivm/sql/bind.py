@@ -123,7 +123,7 @@ def _forget_positions(plan: Node) -> None:
         for expression in node.expressions:
             for part in expression.walk():
                 if part.meta_get("line") is not None:
-                    part.meta.clear()
+                    part._meta = None
 
 
 def _check_output_names(parsed: exp.Query, columns: tuple[str, ...]) -> None:

@@ -15,8 +15,8 @@ from sqlglot.tokenizer_core import TokenType
 from python_ivm.errors import InvalidModel
 from python_ivm.sql.dialect import SparkSql
 
-DIALECT = SparkSql.__name__.lower()
-"""The name under which sqlglot knows the dialect."""
+DIALECT = SparkSql()
+"""How all text is read and written."""
 
 
 _UNCLOSED = re.compile(r"Missing (?P<mark>.+) from \d+:(?P<offset>\d+)")

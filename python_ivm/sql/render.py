@@ -474,10 +474,9 @@ def _quoted(name: str) -> exp.Identifier:
 
 def _item(item: Named) -> exp.Expr:
     """An item of a SELECT list; a column that keeps its name needs no alias."""
-    expression = item.expression.copy()
-    if isinstance(expression, exp.Column) and expression.name == item.name:
-        return expression
-    return exp.alias_(expression, _quoted(item.name))
+    if isinstance(item.expression, exp.Column) and item.expression.name == item.name:
+        return item.expression.copy()
+    return exp.alias_(item.expression, _quoted(item.name))
 
 
 def _group_key(expression: exp.Expr) -> exp.Expr:

@@ -70,7 +70,7 @@ def view_query(layout: Layout, state: exp.Table, *, ordered: bool = True) -> exp
 def _item(expression: exp.Expr, name: str) -> exp.Expr:
     if isinstance(expression, exp.Column) and expression.name == name:
         return expression.copy()
-    return exp.alias_(expression.copy(), exp.to_identifier(name, quoted=True))
+    return exp.alias_(expression, exp.to_identifier(name, quoted=True))
 
 
 def _sorted(select: exp.Select, sort: Sort | None) -> exp.Select:

@@ -21,9 +21,8 @@ from dbt.adapters.sparkivm.cli import main
 from dbt.adapters.sparkivm.session import SessionHandle
 from dbt.adapters.sparkivm.settings import METASTORE_URL, start_settings
 from tests.adapter.messages import assert_shown_without_a_trace
-from tests.conftest import QUICK_JVM
+from tests.conftest import QUICK, QUICK_JVM
 from tests.helpers.dbt_project import DbtProject
-from tests.spark.conftest import QUICK
 
 pytestmark = pytest.mark.spark
 

@@ -49,7 +49,7 @@ def test_a_models_settings_end_with_it(project: DbtProject) -> None:
         second="-- {{ ref('first') }}\nselect '{{ shown() }}' as value",
     )
     project.run()
-    assert project.sql("select value from second") == [("2",)]
+    assert project.sql("select value from second") == [("1",)]
 
 
 @pytest.mark.parametrize("value", [5, pytest.param(6, marks=pytest.mark.thorough)])
@@ -61,7 +61,7 @@ def test_a_profiles_settings_are_its_own(make_project: MakeProject, value: int) 
         result = project.run()
         assert "Without effect" not in result.log
     assert changed.sql("select value from m") == [(str(value),)]
-    assert plain.sql("select value from m") == [("2",)]
+    assert plain.sql("select value from m") == [("1",)]
 
 
 def test_ansi_is_the_users_choice(make_project: MakeProject) -> None:

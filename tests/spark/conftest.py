@@ -24,16 +24,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-QUICK = {
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.databricks.delta.snapshotPartitions": "1",
-    "spark.sql.shuffle.partitions": "1",
-}
-"""Tables of five rows are not worth compiling for; the tests through dbt do without these."""
-
-
 @pytest.fixture
 def bench(request: pytest.FixtureRequest, spark_settings: dict[str, str], tmp_path: Path) -> Bench:
     """A Spark session in a schema of its own."""
@@ -48,7 +38,6 @@ def bench(request: pytest.FixtureRequest, spark_settings: dict[str, str], tmp_pa
             "schema": schema,
             "server_side_parameters": {
                 **{key: str(value) for key, value in spark_settings.items()},
-                **QUICK,
                 **getattr(request, "param", {}),
             },
         }

@@ -69,7 +69,6 @@ def test_rows_deleted_and_inserted_again_cancel_out(two: Bench) -> None:
 
 
 def test_several_commits_between_two_runs(two: Bench) -> None:
-    two.view(SUMS)
     two.sql(
         "insert into r values (1, 1)",
         "update r set v = 2 where v = 1",
@@ -108,7 +107,7 @@ def test_truncate_and_insert_overwrite(two: Bench) -> None:
     two.refresh()
     assert one_row.rows() == [(0, None, None)]
     two.sql("insert into r values (1, 1)")
-    two.refresh()
+    one_row.refresh()
 
 
 @pytest.mark.thorough

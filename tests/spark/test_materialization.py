@@ -83,6 +83,7 @@ def test_every_kind_of_view_stays_equal_to_its_query(lake: DbtProject) -> None:
         assert set(strategies.values()) <= {"incremental", "noop"}, changes
 
 
+@pytest.mark.thorough
 def test_a_view_that_differs_is_found_and_its_rows_are_named(lake: DbtProject) -> None:
     lake.models(m=IVM + f"select i, v from {lake.schema}.x")
     lake.write({"models/schema.yml": "models: [{name: m, data_tests: [ivm_consistent]}]"})

@@ -29,9 +29,10 @@ def test_nulls_as_keys_and_as_values(bench: Bench, rounds: int) -> None:
         bench.view("select k, v from r")
     whole = bench.view("select sum(v) as s, avg(v) as a, min(v) as lo, count(*) as n from r")
     bench.sql("update r set v = null where k = 1", "delete from r where k = 2")
-    bench.refresh()
+    grouped.refresh()
     assert (1, 2, 0, None, None, None, None) in grouped.rows()
     if rounds > 1:
+        bench.refresh()
         bench.sql("insert into r values (1, 4), (2, null), (null, -3)", "update r set k = null")
         bench.refresh()
     bench.sql("truncate table r")
@@ -142,7 +143,7 @@ def test_a_bigint_sum_wraps_as_sparks_does(bench: Bench) -> None:
     bench.refresh()
 
 
-def test_floating_sums_keep_no_trace_of_what_left(bench: Bench) -> None:
+def test_floating_sums_keep_no_trace_of_what_left(bench: Bench, rounds: int) -> None:
     bench.table(
         "r", "k int, f double, g float", "(1, 1e16, 1)", "(1, 1, 2)", "(1, -0.1, 3)", "(2, 1, 1)",
         "(3, double('NaN'), float('NaN'))", "(3, 2, 2)",
@@ -153,8 +154,9 @@ def test_floating_sums_keep_no_trace_of_what_left(bench: Bench) -> None:
         "select k, sum(f) as s, avg(f) as a, sum(g) as sg, avg(g) as ag, min(f) as lo, "
         "max(f) as hi from r group by k"
     )
-    bench.view("select f, count(*) as n from r group by f")
-    bench.view("select f, g from r")
+    if rounds > 1:
+        bench.view("select f, count(*) as n from r group by f")
+        bench.view("select f, g from r")
     bench.sql("delete from r where f in (1e16, double('NaN'), double('Infinity'))")
     bench.refresh()
     found = {row[0]: row[1] for row in view.rows()}
