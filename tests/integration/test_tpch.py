@@ -15,7 +15,7 @@ from tests.integration import views
 
 thorough = pytest.mark.thorough
 
-SCALE = 0.01
+SCALE, QUICK_SCALE = 0.01, 0.004
 SEED = 7
 SOURCES = "tpch_sources"
 STATE = "__ivm_state"
@@ -86,7 +86,7 @@ def tpch(
 ) -> Tpch:
     """The project of integration_tests/, built once in a schema of its own."""
     root = tmp_path_factory.mktemp("tpch")
-    compiled = {"spark.sql.codegen.factoryMode": "FALLBACK"}  # 60,000 lines are worth it
+    compiled = {"spark.sql.codegen.factoryMode": "FALLBACK"}  # thousands of rows are worth it
     project = DbtProject(root, "tpch", spark_settings, threads=2, settings=compiled)
     unwanted = shutil.ignore_patterns(".*", "target", "logs", "profiles.yml")
     shutil.copytree(load.PROJECT, root, ignore=unwanted, dirs_exist_ok=True)
@@ -94,10 +94,10 @@ def tpch(
     project.write({"profiles.yml": yaml.safe_dump(profile)})
 
     data = root / "data"
-    load.generate(SCALE, data)
+    everything = pytestconfig.getoption("ivm_all_on_spark")
+    load.generate(SCALE if everything else QUICK_SCALE, data)
     session = project.session.newSession()
     load.load(load.sql_of(session), data, SOURCES)
-    everything = pytestconfig.getoption("ivm_all_on_spark")
     chosen = () if everything else ("--exclude", *sorted(OTHER_MODELS))
     first = project.dbt("run", *chosen)  # compared below, and by `dbt build` in each round
     assert first.success, first.log or first.exception
