@@ -35,7 +35,9 @@ functions, too."""
 
 def columns_of(expression: exp.Expr) -> set[ColumnRef]:
     """The columns that an expression names."""
-    return {ColumnRef(c.table, c.name) for c in expression.find_all(exp.Column)}
+    # Most expressions are a column, which a walk would be a detour to.
+    found = [expression] if isinstance(expression, exp.Column) else expression.find_all(exp.Column)
+    return {ColumnRef(c.table, c.name) for c in found}
 
 
 def flat_names(columns: Iterable[ColumnRef], taken: Iterable[str] = ()) -> dict[ColumnRef, str]:
