@@ -213,11 +213,14 @@ class _Traced:
         self._kinds = kinds
         self._large = large
         self._known: dict[tuple[int, ColumnRef], tuple[Node, Origins | None]] = {}
+        # Nodes are kept with what is known of them, so that no other one gets their identity.
+        self._equal: dict[int, tuple[Node, dict[ColumnRef, list[ColumnRef]]]] = {}
+        self._inputs: dict[int, tuple[Node, dict[ColumnRef, Node]]] = {}
 
     def implied(self, node: Node) -> Iterator[_Implied]:
         """The columns below a join that an equality bounds."""
         for changed, read, or_null in _equalities(node):
-            giving, reading = _input_with(node, changed), _input_with(node, read)
+            giving, reading = self._input_with(node, changed), self._input_with(node, read)
             if giving is None or reading is None or giving is reading or _keeps(node, read):
                 continue
             keys = self.keys(giving, changed)
@@ -271,7 +274,7 @@ class _Traced:
                 if not isinstance(item, exp.Column):
                     return None
                 column = ColumnRef(item.table, item.name)
-        below = _input_with(node, column)
+        below = self._input_with(node, column)
         if below is None:
             return None
         own = self._origins(below, column)
@@ -281,15 +284,31 @@ class _Traced:
         """The columns of changes whose values a join leaves of a column that is read."""
         if own is None or all(at is At.DELTA for _, _, at in own):
             return None
-        for one, other, _ in _equalities(node):
-            if one == column and not _keeps(node, column):
-                below = _input_with(node, other)
-                origins = self._origins(below, other) if below is not None else None
-                if origins and all(at is At.DELTA for _, _, at in origins):
-                    every = {_family(self._kinds(s, name)) for s, name, _ in (*own, *origins)}
-                    if len(every) == 1 and None not in every:
-                        return origins
+        others = self._equal_to(node, column)
+        for other in others if others and not _keeps(node, column) else ():
+            below = self._input_with(node, other)
+            origins = self._origins(below, other) if below is not None else None
+            if origins and all(at is At.DELTA for _, _, at in origins):
+                every = {_family(self._kinds(s, name)) for s, name, _ in (*own, *origins)}
+                if len(every) == 1 and None not in every:
+                    return origins
         return None
+
+    def _equal_to(self, node: Node, column: ColumnRef) -> list[ColumnRef]:
+        """The columns that a join's conditions equate to one."""
+        if id(node) not in self._equal:
+            equal: dict[ColumnRef, list[ColumnRef]] = {}
+            for one, other, _ in _equalities(node):
+                equal.setdefault(one, []).append(other)
+            self._equal[id(node)] = node, equal
+        return self._equal[id(node)][1].get(column, [])
+
+    def _input_with(self, node: Node, column: ColumnRef) -> Node | None:
+        """The first of a node's inputs that has a column."""
+        if id(node) not in self._inputs:
+            giving = {ref: child for child in reversed(node.inputs) for ref in child.schema}
+            self._inputs[id(node)] = node, giving
+        return self._inputs[id(node)][1].get(column)
 
 
 def _equalities(node: Node) -> Iterator[tuple[ColumnRef, ColumnRef, bool]]:
@@ -310,10 +329,6 @@ def _keeps(node: Node, column: ColumnRef) -> bool:
     """Whether a join keeps the rows of a column's side that have no match."""
     keeps = isinstance(node, LeftJoin) or (isinstance(node, SemiJoin) and node.anti)
     return keeps and column in node.inputs[0].schema
-
-
-def _input_with(node: Node, column: ColumnRef) -> Node | None:
-    return next((child for child in node.inputs if column in child.schema), None)
 
 
 def _family(kind: str | None) -> str | None:
