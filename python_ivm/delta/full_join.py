@@ -53,7 +53,7 @@ def _with_matches(node: FullJoin, term: Term, partner: Node) -> Term:
 
 def _left_alone(node: FullJoin, partner: Node, side: Node, changes: Changes, inner: Inner) -> Term:
     """The partner's rows that match a changed row, and whose only match came or went."""
-    label = f"{node.label}_{side.schema[0].relation}"
+    label = _label(node, side)
     found = affected(label, partner, side, node.conditions, changes, inner)
     plan = LeftJoin(found.matched, changes.post(side), (exp.false(),))
     return Term(plan, negative(found.tag), False, f"rows alone in {node.label} now or before")
@@ -61,7 +61,7 @@ def _left_alone(node: FullJoin, partner: Node, side: Node, changes: Changes, inn
 
 def _asked(node: FullJoin, partner: Node, side: Node, changes: Changes) -> Term:
     """The partner's rows that have a match now and had none before, or the other way round."""
-    label = f"{node.label}_{side.schema[0].relation}"
+    label = _label(node, side)
     now, columns, matches = _marked(f"{label}_now", partner, changes.post(side), node, {})
     before, columns, matched = _marked(f"{label}_before", now, changes.pre(side), node, columns)
     matches = substitute(matches, columns)
@@ -71,6 +71,12 @@ def _asked(node: FullJoin, partner: Node, side: Node, changes: Changes) -> Term:
     title = f"rows alone in {node.label} now or before"
     shown = {c: columns[c] for c in partner.schema}
     return Term(plan, count, False, title, shown)
+
+
+def _label(node: FullJoin, side: Node) -> str:
+    """A name for what is made of one side, of which perhaps no column is read."""
+    default = "left" if side is node.left else "right"
+    return f"{node.label}_{side.schema[0].relation if side.schema else default}"
 
 
 def _marked(

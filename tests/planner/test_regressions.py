@@ -364,3 +364,12 @@ def test_a_wide_sum_without_groups_of_which_no_changed_row_is_one(lake: Lake) ->
     lake.change("x", delete=[(1, 10), (2, 20)])
     view.refresh()
     view.shows((None,))
+
+
+@pytest.mark.parametrize("items", ["x.i as c", "1 as one", "count(*) as n"])
+def test_a_full_join_of_whose_sides_no_column_is_read(xy: Lake, items: str) -> None:
+    view = View(xy, f"select {items} from s.x full join s.y on true")
+    xy.change("y", delete=list(xy.rows["y"][-1]))
+    view.refresh()
+    xy.change("x", delete=list(xy.rows["x"][-1]))
+    view.refresh()
