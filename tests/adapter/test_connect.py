@@ -103,6 +103,7 @@ def test_views_are_maintained_by_two_threads(project: DbtProject) -> None:
     assert strategies() == {"revenue": "incremental", "cheap": "incremental"}
     assert project.sql("select nation, orders, revenue from revenue") == [("FR", 2, Decimal(17))]
     assert project.sql("select id, total from cheap") == [(2, Decimal(7))]
+    assert strategies() == {"revenue": "noop", "cheap": "noop"}
     assert set(project.dbt("test").statuses.values()) == {"pass"}
     shown = project.dbt("run-operation", "ivm_explain", "--args", "{model: revenue}")
     assert shown.success

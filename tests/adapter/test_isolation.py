@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.conftest import QUICK
 from tests.helpers.dbt_project import DbtProject
 
 MakeProject = Callable[..., DbtProject]
@@ -49,7 +50,7 @@ def test_a_models_settings_end_with_it(project: DbtProject) -> None:
         second="-- {{ ref('first') }}\nselect '{{ shown() }}' as value",
     )
     project.run()
-    assert project.sql("select value from second") == [("1",)]
+    assert project.sql("select value from second") == [(QUICK[SETTING],)]
 
 
 @pytest.mark.parametrize("value", [5, pytest.param(6, marks=pytest.mark.thorough)])
@@ -61,7 +62,7 @@ def test_a_profiles_settings_are_its_own(make_project: MakeProject, value: int) 
         result = project.run()
         assert "Without effect" not in result.log
     assert changed.sql("select value from m") == [(str(value),)]
-    assert plain.sql("select value from m") == [("1",)]
+    assert plain.sql("select value from m") == [(QUICK[SETTING],)]
 
 
 def test_ansi_is_the_users_choice(make_project: MakeProject) -> None:

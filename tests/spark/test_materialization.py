@@ -112,7 +112,7 @@ def test_explain_shows_plan_state_and_sql(
 
 
 def test_models_of_a_run_ask_about_a_source_once_and_see_one_version(
-    make_project: MakeProject,
+    make_project: MakeProject, rounds: int
 ) -> None:
     project = make_project(threads=2)
     schema = project.schema
@@ -134,11 +134,12 @@ def test_models_of_a_run_ask_about_a_source_once_and_see_one_version(
     )
     project.run()
     assert rows(project, "a") == rows(project, "b") == [(1, 1), (2, 2)]
-    project.sql("insert into y values (3, 4), (4, 5), (5, 6), (6, 7)")
-    result = project.run()
-    for name in ("x", "y"):
-        question = f"DESCRIBE HISTORY `{schema}`.`{name}`"
-        assert result.debug_log.lower().count(question.lower()) == 1, name
+    for _ in range(rounds):
+        project.sql("insert into y values (3, 4), (4, 5), (5, 6), (6, 7)")
+        result = project.run()
+        for name in ("x", "y"):
+            question = f"DESCRIBE HISTORY `{schema}`.`{name}`"
+            assert result.debug_log.lower().count(question.lower()) == 1, name
     ranges = {m: result.response(m)["sources"] for m in "abc"}
     read = {m: r for m, found in ranges.items() for r in found if r.startswith("x@")}
     assert set(read.values()) == {read["a"]}, read
