@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 from python_ivm.algebra.columns import columns_of
 from python_ivm.algebra.nodes import (
     Aggregate,
@@ -16,6 +19,27 @@ from python_ivm.algebra.nodes import (
     UnionAll,
 )
 from python_ivm.errors import Internal
+
+T = TypeVar("T")
+
+
+class OncePerNode:
+    """What is computed about nodes, kept by their identity."""
+
+    def __init__(self) -> None:
+        """Know nothing yet."""
+        self._known: dict[tuple[object, int], tuple[Node, Any]] = {}
+
+    def __call__(self, what: object, node: Node, compute: Callable[[], T]) -> T:
+        """Something about a node, computed once however often the node is asked about.
+
+        The node is kept with it, so that its identity is not given to another one.
+        """
+        key = (what, id(node))
+        if key not in self._known:
+            self._known[key] = (node, compute())
+        found: T = self._known[key][1]
+        return found
 
 
 def over(node: Node, inputs: tuple[Node, ...]) -> Node:

@@ -30,6 +30,7 @@ from python_ivm.algebra.nodes import (
     Window,
 )
 from python_ivm.algebra.normalize import bottom_up
+from python_ivm.algebra.plans import OncePerNode
 
 _WHOLE_NUMBERS = frozenset({"tinyint", "smallint", "int", "bigint"})
 _DATE = "date"
@@ -172,6 +173,27 @@ def bounded(
     return bottom_up(plan, rule), {ref: r for ref, r in known.items() if r is not None}
 
 
+def looked_up(
+    plan: Node, outputs: Collection[ColumnRef], target: str, kinds: Kinds
+) -> frozenset[Key]:
+    """The columns by which tables are looked up by changed keys, the target's among them.
+
+    A table that is laid out by such a column is read in part only.
+
+    Args:
+        plan: A plan that reads changes.
+        outputs: Columns of the plan that the target's rows are found by.
+        target: The source into which the plan's rows go.
+        kinds: The types of the sources' columns.
+    """
+    traced = _Traced(kinds, lambda source: True)
+    found = {Key(target, ref.name) for ref in outputs if traced.keys(plan, ref)}
+    for node in plan.walk():
+        for implied in traced.implied(node):
+            found |= traced.read(node, implied.column)
+    return frozenset(found)
+
+
 def _with(node: Node, conditions: list[exp.Expr], stays_left: bool) -> Node:
     assert isinstance(node, (Join, LeftJoin, SemiJoin))
     if isinstance(node, SemiJoin) and stays_left:
@@ -212,10 +234,7 @@ class _Traced:
     def __init__(self, kinds: Kinds, large: Large) -> None:
         self._kinds = kinds
         self._large = large
-        self._known: dict[tuple[int, ColumnRef], tuple[Node, Origins | None]] = {}
-        # Nodes are kept with what is known of them, so that no other one gets their identity.
-        self._equal: dict[int, tuple[Node, dict[ColumnRef, list[ColumnRef]]]] = {}
-        self._inputs: dict[int, tuple[Node, dict[ColumnRef, Node]]] = {}
+        self._once = OncePerNode()
 
     def implied(self, node: Node) -> Iterator[_Implied]:
         """The columns below a join that an equality bounds."""
@@ -236,6 +255,12 @@ class _Traced:
                 return frozenset()
         return frozenset(Key(source, name) for source, name, _ in origins)
 
+    def read(self, node: Node, column: ColumnRef) -> frozenset[Key]:
+        """The tables' columns that one of a join's inputs shows as a column."""
+        below = self._input_with(node, column)
+        origins = self._origins(below, column) if below is not None else None
+        return frozenset(Key(source, n) for source, n, at in origins or () if at is not At.DELTA)
+
     def _is_read(self, node: Node, column: ColumnRef, keys: frozenset[Key]) -> bool:
         """Whether a column comes from large tables, with values like those of the keys."""
         origins = self._origins(node, column)
@@ -250,10 +275,7 @@ class _Traced:
 
     def _origins(self, node: Node, column: ColumnRef) -> Origins | None:
         """The tables' columns that hold a column's values but NULL; None if it is computed."""
-        found = self._known.get((id(node), column))
-        if found is None:
-            found = self._known[id(node), column] = node, self._origins_below(node, column)
-        return found[1]
+        return self._once(column, node, lambda: self._origins_below(node, column))
 
     def _origins_below(self, node: Node, column: ColumnRef) -> Origins | None:
         match node:
@@ -296,19 +318,22 @@ class _Traced:
 
     def _equal_to(self, node: Node, column: ColumnRef) -> list[ColumnRef]:
         """The columns that a join's conditions equate to one."""
-        if id(node) not in self._equal:
-            equal: dict[ColumnRef, list[ColumnRef]] = {}
-            for one, other, _ in _equalities(node):
-                equal.setdefault(one, []).append(other)
-            self._equal[id(node)] = node, equal
-        return self._equal[id(node)][1].get(column, [])
+        return self._once("equal", node, lambda: _equal_columns(node)).get(column, [])
 
     def _input_with(self, node: Node, column: ColumnRef) -> Node | None:
         """The first of a node's inputs that has a column."""
-        if id(node) not in self._inputs:
-            giving = {ref: child for child in reversed(node.inputs) for ref in child.schema}
-            self._inputs[id(node)] = node, giving
-        return self._inputs[id(node)][1].get(column)
+        return self._once("inputs", node, lambda: _inputs_by_column(node)).get(column)
+
+
+def _equal_columns(node: Node) -> dict[ColumnRef, list[ColumnRef]]:
+    equal: dict[ColumnRef, list[ColumnRef]] = {}
+    for one, other, _ in _equalities(node):
+        equal.setdefault(one, []).append(other)
+    return equal
+
+
+def _inputs_by_column(node: Node) -> dict[ColumnRef, Node]:
+    return {ref: child for child in reversed(node.inputs) for ref in child.schema}
 
 
 def _equalities(node: Node) -> Iterator[tuple[ColumnRef, ColumnRef, bool]]:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
 
 from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, Named, substitute
 from python_ivm.algebra.nodes import At, ClockFilter, Node, Scan
-from python_ivm.algebra.plans import over
+from python_ivm.algebra.plans import OncePerNode, over
 from python_ivm.sources.clock import CLOCK, before
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -53,23 +50,11 @@ class Changes:
     Attributes:
         inserts_only: For each changed source, whether rows were only added. A source that is not
             named did not change.
+        once: What is known of nodes under these changes.
     """
 
     inserts_only: Mapping[str, bool]
-    _known: dict[tuple[object, int], tuple[Node, Any]] = field(
-        default_factory=dict, compare=False, repr=False
-    )
-
-    def once(self, what: object, node: Node, compute: Callable[[], T]) -> T:
-        """Something about a node, computed once however often the node is asked about.
-
-        The node is kept with it, so that its identity is not given to another one.
-        """
-        key = (what, id(node))
-        if key not in self._known:
-            self._known[key] = (node, compute())
-        found: T = self._known[key][1]
-        return found
+    once: OncePerNode = field(default_factory=OncePerNode, compare=False, repr=False)
 
     def touches(self, node: Node) -> bool:
         """Whether a source below a node changed."""

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from python_ivm.algebra.columns import ColumnRef
 from python_ivm.algebra.nodes import Node
-from python_ivm.delta.bounds import Key, Range, bounded
+from python_ivm.delta.bounds import Key, Range, bounded, looked_up
 from python_ivm.refresh import emit
 from python_ivm.refresh.model import Model
 from python_ivm.sources.history import SourceChange
@@ -35,9 +35,13 @@ class Bounding:
         """The plan with bounds, and the ranges of those columns that have one."""
         return bounded(plan, columns, STATE, self._kind, self._ranges, self._large)
 
+    def looked_up(self, plan: Node, columns: Sequence[ColumnRef]) -> frozenset[Key]:
+        """The columns by which changed keys look up rows of sources and of the state."""
+        return looked_up(plan, columns, STATE, self._kind)
+
     def _large(self, source: str) -> bool:
         parts = self._tables.get(source)
-        size = self._model.warehouse.size(parts) if parts is not None else None
+        size = self._model.size(parts) if parts is not None else None
         return size is None or size > _SMALL
 
     def _kind(self, source: str, column: str) -> str | None:

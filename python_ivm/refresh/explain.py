@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from python_ivm.algebra.columns import ColumnRef
+from python_ivm.algebra.nodes import Node
 from python_ivm.algebra.normal_form import normal_forms
 from python_ivm.algebra.printer import one_line, tree
+from python_ivm.delta.bounds import Key, Range
 from python_ivm.delta.compile import delta
 from python_ivm.delta.term import Changes, Term
 from python_ivm.errors import IvmError
-from python_ivm.refresh import emit, versions
+from python_ivm.refresh import emit
+from python_ivm.refresh.bounding import Bounding
 from python_ivm.refresh.maintained import Maintained, maintained
 from python_ivm.refresh.maintenance_graph import text
 from python_ivm.refresh.model import Model
@@ -20,7 +25,7 @@ from python_ivm.refresh.statements import Statement
 from python_ivm.sources.clock import CLOCK
 from python_ivm.sources.history import Change, SourceChange, SourceVersion
 from python_ivm.state.bookmark import Found
-from python_ivm.state.layout import Layout
+from python_ivm.state.layout import STATE, Layout
 
 
 def explain(request: Request, warehouse: Warehouse) -> str:
@@ -40,7 +45,7 @@ def explain(request: Request, warehouse: Warehouse) -> str:
     """
     try:
         model = Model(request, warehouse)
-        found = versions.state_history(model.warehouse, request.state)
+        found = model.found
         how = maintained(model, None)
         title = f"{request.model}: {emit.relation_name(request.view)}"
         parts = [title, "=" * len(title), _now(found)]
@@ -104,9 +109,16 @@ def _on_changes(
     request = model.request
     clock = model.clock(found.bookmark)
 
+    bounding = Bounding(model, current)
+    keys: set[Key] = set()
+
+    def noted(plan: Node, columns: Sequence[ColumnRef]) -> tuple[Node, Mapping[ColumnRef, Range]]:
+        keys.update(bounding.looked_up(plan, columns))
+        return plan, {}
+
     def written(terms: list[Term], changes: Changes, sources: dict[str, SourceChange]) -> Statement:
         return emit.merge_statement(
-            request, how.layout, terms, changes, sources, clock, "", 0, version=found.version
+            request, how.layout, terms, changes, sources, clock, noted, found.version
         )
 
     if model.asked:
@@ -129,7 +141,22 @@ def _on_changes(
         statement = written(terms, changes, changed)
         body = f"Terms of the delta:\n{_titles(terms)}\n\n{statement.sql}"
         sections.append(_section(f"When {key} changes", body))
-    return sections
+    return sections + _layouts(keys, emit.relation_name(request.state))
+
+
+def _layouts(keys: Collection[Key], state: str) -> list[str]:
+    """Advice on how tables are best laid out; nothing where no key is looked up."""
+    columns: dict[str, list[str]] = {}
+    for key in sorted(keys):
+        columns.setdefault(state if key.source == STATE else key.source, []).append(key.column)
+    if not columns:
+        return []
+    lines = [
+        "Keys of a change are looked up by these columns. Files of a large table are skipped if it",
+        "is clustered by one of them, or if rows that come together have near values in it:",
+        *(f"  {table}: {' or '.join(names)}" for table, names in columns.items()),
+    ]
+    return [_section("Layouts that help", "\n".join(lines))]
 
 
 def _titles(terms: list[Term]) -> str:

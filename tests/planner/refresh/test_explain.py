@@ -40,6 +40,33 @@ def test_a_maintained_model_is_explained(lake: Lake) -> None:
     lake.refresh_and_check("m", JOIN)
 
 
+LAYOUTS = "Layouts that help"
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        # x is looked up by changed keys of y, y by those of x, and the view by those of x
+        ("select x.k, y.d from s.x join s.y on y.k = x.k",
+         ["s.m__ivm_state: d or k", "s.x: k", "s.y: k"]),
+        ("select x.k from s.x where not exists (select 1 from s.y where y.t = x.t)",
+         ["s.m__ivm_state: k"]),
+        ("select y.d, sum(x.v) n from s.x join s.y on y.k = x.v where y.t <> '' group by y.d",
+         ["s.m__ivm_state: d", "s.x: v", "s.y: k"]),
+        ("select x.k + 1 as k1 from s.x", []),
+    ],
+)  # fmt: skip
+def test_columns_are_named_by_which_tables_should_be_laid_out(
+    lake: Lake, sql: str, expected: list[str]
+) -> None:
+    for name in ("x", "y"):
+        columns = {"k": "int", "v": "bigint", "t": "string", "d": "date"}
+        lake.create(name, columns, [(1, 1, "a", "2024-01-01")])
+    text = told(lake, sql)
+    found = text.split(LAYOUTS)[1].split("\n\n")[0].splitlines() if LAYOUTS in text else []
+    assert [line.strip() for line in found if line.startswith("  ")] == expected
+
+
 @pytest.mark.parametrize(
     ("sql", "expected"),
     [
