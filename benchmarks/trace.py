@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from dbt.adapters.sparkivm.conf import SessionConf
 from dbt.adapters.sparkivm.ivm import IvmMixin
 from dbt.adapters.sparkivm.session import SessionHandle
 
@@ -67,6 +68,7 @@ def traced() -> Iterator[Trace]:
     """Trace what dbt does in this process, as long as it uses one thread."""
     trace = Trace()
     kept = {name: SessionHandle.__dict__[name] for name in ("execute", "fetchall", "description")}
+    settings = {name: getattr(SessionConf, name) for name in ("get", "set", "reset")}
     calls = {name: getattr(IvmMixin, name) for name in ("ivm_request", "ivm_refresh")}
 
     def execute(handle: SessionHandle, sql: str, bindings: Any = None) -> None:
@@ -85,6 +87,13 @@ def traced() -> Iterator[Trace]:
 
         return timed
 
+    def setting(name: str) -> Callable[..., Any]:
+        def timed(conf: SessionConf, key: str, *value: str) -> Any:
+            trace.statements.append(Statement(f"SET {key}", time.time()))
+            return _timed(trace, lambda: settings[name](conf, key, *value))
+
+        return timed
+
     replaced = {
         "execute": execute,
         "fetchall": lambda handle: _timed(trace, lambda: kept["fetchall"](handle)),
@@ -95,12 +104,16 @@ def traced() -> Iterator[Trace]:
     try:
         for name, method in replaced.items():
             setattr(SessionHandle, name, method)
+        for name in settings:
+            setattr(SessionConf, name, setting(name))
         for name, call in calls.items():
             setattr(IvmMixin, name, inside(call))
         yield trace
     finally:
         for name, method in kept.items():
             setattr(SessionHandle, name, method)
+        for name, method in settings.items():
+            setattr(SessionConf, name, method)
         for name, call in calls.items():
             setattr(IvmMixin, name, call)
 

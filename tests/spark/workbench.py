@@ -11,6 +11,7 @@ from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.sparkivm.conf import StatementConf
 from dbt.adapters.sparkivm.refresher import Outcome, Refresher
 from dbt.adapters.sparkivm.session import SessionHandle
 from dbt.adapters.sparkivm.warehouse import Row, SparkWarehouse
@@ -141,7 +142,7 @@ class View:
 
 def refresher(query: Callable[[str], list[Row]]) -> Refresher:
     """A refresher that drops no table."""
-    return Refresher(query, SparkWarehouse(query), lambda: None)
+    return Refresher(query, StatementConf(query), SparkWarehouse(query), lambda: None)
 
 
 def query(handle: SessionHandle, sql: str) -> list[Row]:

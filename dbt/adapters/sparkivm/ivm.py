@@ -15,8 +15,10 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 from dbt_common.invocation import get_invocation_id
 
+from dbt.adapters.sparkivm.conf import Conf, SessionConf, StatementConf
 from dbt.adapters.sparkivm.documentation import persist
 from dbt.adapters.sparkivm.refresher import Outcome, Refresher
+from dbt.adapters.sparkivm.session import SessionHandle
 from dbt.adapters.sparkivm.warehouse import Row, RunWarehouse, SparkWarehouse
 from python_ivm.errors import InvalidModel, IvmError
 from python_ivm.refresh.answers import Answers
@@ -95,7 +97,9 @@ class IvmMixin(metaclass=AdapterMeta):
         view = self.get_relation(None, request.view[0], request.view[1])
         names = [(source["schema"], source["identifier"]) for source in sources]
         warehouse = RunWarehouse(self._ivm_query, names, _answers_of_this_run())
-        refresher = Refresher(self._ivm_query, warehouse, lambda: self.drop_relation(view))
+        refresher = Refresher(
+            self._ivm_query, self._ivm_conf(), warehouse, lambda: self.drop_relation(view)
+        )
         with _as_dbt_errors(request.model):
             outcome = refresher.refresh(request)
         if outcome.refresh.warning:
@@ -131,11 +135,15 @@ class IvmMixin(metaclass=AdapterMeta):
 
     def _ivm_settings(self) -> dict[str, str]:
         """The session settings by which a query's result can differ."""
-        found = {}
-        for key in _SETTINGS:
-            rows = self._ivm_query(f"SET {key}")
-            found[key] = str(rows[0]["value"]) if rows else ""
-        return found
+        conf = self._ivm_conf()
+        return {key: conf.get(key) for key in _SETTINGS}
+
+    def _ivm_conf(self) -> Conf:
+        """The settings of this thread's connection."""
+        handle = self.connections.get_thread_connection().handle
+        if isinstance(handle, SessionHandle):
+            return SessionConf(handle)
+        return StatementConf(self._ivm_query)
 
     def _ivm_query(self, sql: str) -> list[Row]:
         """Run a statement on this thread's connection."""

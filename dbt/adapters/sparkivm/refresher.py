@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.sparkivm.conf import Conf, changed, only_now
 from dbt.adapters.sparkivm.response import RefreshResponse
 from dbt.adapters.sparkivm.warehouse import Query, Row, SparkWarehouse
 from python_ivm.errors import Conflict
@@ -79,15 +79,17 @@ class Refresher:
 
     Args:
         query: Runs a statement and gives its rows.
+        conf: The session's settings.
         warehouse: Answers the planner's questions.
         drop_table: Drops the table under the view's name, and lets dbt know.
     """
 
     def __init__(
-        self, query: Query, warehouse: SparkWarehouse, drop_table: Callable[[], None]
+        self, query: Query, conf: Conf, warehouse: SparkWarehouse, drop_table: Callable[[], None]
     ) -> None:
         """Take what runs statements."""
         self._query = query
+        self._conf = conf
         self._warehouse = warehouse
         self._drop_table = drop_table
 
@@ -155,7 +157,8 @@ class Refresher:
             Conflict: If another run committed a refresh of this number before.
         """
         try:
-            with self._commit_settings(statement), self._interpreted(statement.small):
+            small = _INTERPRETED if statement.small else {}  # docs/decisions/0021
+            with only_now(self._conf, _commit_settings(statement)), changed(self._conf, small):
                 rows = self._run(statement.sql)
         except DbtRuntimeError as error:
             if any(sign in str(error) for sign in _CONFLICT):
@@ -182,42 +185,19 @@ class Refresher:
         except DbtRuntimeError as error:
             if not _CONSTRAINTS_FAILED.search(str(error)):
                 raise
-        self._query(f"SET {_CONSTRAINTS}=false")
-        try:
+        with changed(self._conf, {_CONSTRAINTS: "false"}):
             return self._query(sql)
-        finally:
-            self._query(f"SET {_CONSTRAINTS}=true")
 
-    @contextmanager
-    def _interpreted(self, small: bool) -> Generator[None, None, None]:
-        """Run a small statement without what pays for large ones only (docs/decisions/0021)."""
-        former: dict[str, str] = {}
-        try:
-            for key, value in _INTERPRETED.items() if small else ():
-                former[key] = str(self._query(f"SET {key}")[0]["value"])
-                self._query(f"SET {key}={value}")
-            yield
-        finally:
-            for key, value in former.items():
-                self._query(f"SET {key}={value}")
 
-    @contextmanager
-    def _commit_settings(self, statement: Statement) -> Generator[None, None, None]:
-        """Set what Delta puts into the commit; it must not be left to the next statement."""
-        settings: dict[str, str] = {}
-        if statement.bookmark is not None:
-            settings[_METADATA] = statement.bookmark
-        if statement.fence is not None:
-            settings[_APPLICATION] = statement.fence[0]
-            settings[_NUMBER] = str(statement.fence[1])
-        try:
-            for key, value in settings.items():
-                quoted = value.replace("`", "``")
-                self._query(f"SET {key}=`{quoted}`")
-            yield
-        finally:
-            for key in settings:
-                self._query(f"RESET {key}")
+def _commit_settings(statement: Statement) -> dict[str, str]:
+    """What Delta puts into the commit; it must not be left to the next statement."""
+    settings: dict[str, str] = {}
+    if statement.bookmark is not None:
+        settings[_METADATA] = statement.bookmark
+    if statement.fence is not None:
+        settings[_APPLICATION] = statement.fence[0]
+        settings[_NUMBER] = str(statement.fence[1])
+    return settings
 
 
 def _fallback(message: str) -> Reason | None:
