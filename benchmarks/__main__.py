@@ -52,6 +52,7 @@ def _arguments() -> argparse.Namespace:
     add("--only", nargs="+", choices=names, default=names, metavar="QUERY", help="these queries")
     add("--changes", nargs="+", choices=changes, default=changes, metavar="CHANGE")
     add("--results", type=Path, default=RESULTS, help="where the results go")
+    add("--without-stock", action="store_true", help="without dbt's incremental")
     add("--temporary", type=Path, help="where the temporary folder goes")
     add("--folder", type=Path, help=argparse.SUPPRESS)
     add("--part", help=argparse.SUPPRESS)
@@ -67,6 +68,7 @@ def _child(given: argparse.Namespace, part: str, scale: float, folder: Path) -> 
     command += ["--scales", str(scale), "--rounds", str(given.rounds)]
     command += ["--results", str(given.results)]
     command += ["--only", *given.only, "--changes", *given.changes]
+    command += ["--without-stock"] if given.without_stock else []
     subprocess.run(command, check=True, cwd=ROOT)
 
 
@@ -102,7 +104,7 @@ def _queries(
     chosen = [query for query in QUERIES if query.name in given.only]
     named = {change.name.replace(",", "").replace(" ", "-"): change for change in CHANGES}
     changes = [named[name] for name in named if name in given.changes]
-    queries = Queries(workspace, chosen, changes, given.rounds)
+    queries = Queries(workspace, chosen, changes, given.rounds, not given.without_stock)
     for _ in queries.run():
         # Hours at large scales: what is measured is kept.
         report.write(given.results, "queries", scale, found | {"samples": queries.samples})

@@ -11,6 +11,7 @@ from benchmarks.changes import SOURCES, Applied, Changes
 from benchmarks.workspace import TARGETS, Measured, Workspace
 
 FLOOR_SCHEMA = "bench_floor"
+_LARGE = 16 * 2**20
 
 
 class Queries:
@@ -21,6 +22,7 @@ class Queries:
         queries: which.
         changes: under which changes, of those that the queries have.
         rounds: how often; one round more comes first and is not counted.
+        stock: whether to measure dbt's `incremental`, too.
     """
 
     def __init__(
@@ -29,6 +31,7 @@ class Queries:
         queries: Sequence[Query],
         changes: Sequence[Change] = CHANGES,
         rounds: int = 5,
+        stock: bool = True,
     ) -> None:
         """Build everything that will be refreshed."""
         self.workspace = workspace
@@ -44,15 +47,13 @@ class Queries:
         workspace.sql(f"create schema if not exists {FLOOR_SCHEMA}")
         names = [query.name for _, measured in self.plan for query in measured]
         workspace.dbt("refresh", "--full-refresh", "--select", *names)
-        stocks = [q.name for _, measured in self.plan for q in measured if q.stock]
+        self.stock = stock
+        stocks = [q.name for _, measured in self.plan for q in measured if q.stock and stock]
         if stocks:
             workspace.dbt("stock", "--full-refresh", "--select", *stocks)
         for query in {query.name: query for _, found in self.plan for query in found}.values():
             if query.floor:
-                workspace.sql(
-                    f"create or replace table {_floor(query)} using delta as "
-                    + query.floor["create"].format(sources=SOURCES)
-                )
+                self._build_floor(query)
 
     def run(self) -> Iterator[Change]:
         """Measure.
@@ -67,7 +68,7 @@ class Queries:
             for number in range(self.rounds + 1):
                 applied = self.changes.apply(change)
                 for query in measured:
-                    ways = query.ways(change)
+                    ways = self._ways(query, change)
                     # A rebuild does not depend on the change: all rounds of a query's first one,
                     # and the last round of each, with which the others are compared.
                     if number == self.rounds or (number and query.name not in self._rebuilt):
@@ -82,6 +83,20 @@ class Queries:
                 self._check(query, change)
             print(f"{change.name}: {', '.join(query.name for query in measured)}", flush=True)
             yield change
+
+    def _build_floor(self, query: Query) -> None:
+        """A hand-written table; a large one marks deleted rows instead of copying the others."""
+        floor = _floor(query)
+        built = query.floor["create"].format(sources=SOURCES)
+        self.workspace.sql(f"create or replace table {floor} using delta as {built}")
+        (detail,) = self.workspace.sql(f"describe detail {floor}")
+        if detail["sizeInBytes"] > _LARGE:
+            self.workspace.sql(
+                f"alter table {floor} set tblproperties (delta.enableDeletionVectors = true)"
+            )
+
+    def _ways(self, query: Query, change: Change) -> list[str]:
+        return [way for way in query.ways(change) if self.stock or way != "stock"]
 
     def _sample(self, query: Query, change: Change, applied: Applied, way: str) -> dict[str, Any]:
         if way == "floor":
@@ -109,7 +124,7 @@ class Queries:
         views = {way: f"bench_{TARGETS[way]}.{query.name}" for way in ("refresh", "stock")}
         checks = {way: f"select * from {view}" for way, view in views.items()}
         checks["floor"] = query.floor.get("check", "").format(floor=_floor(query))
-        for way in query.ways(change):
+        for way in self._ways(query, change):
             one, other = (truth, checks[way]) if way != "floor" else (checks[way], truth)
             if self.workspace.differ(one, other):
                 raise SystemExit(f"{query.name} by {way} is wrong after {change.name}")

@@ -25,7 +25,7 @@ from python_ivm.refresh.request import Request
 from python_ivm.refresh.statements import Kind, Refresh, Strategy
 from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.sources.clock import Instant
-from python_ivm.sources.history import Commit
+from python_ivm.sources.history import Commit, Detail
 from python_ivm.sql.inline import View
 
 DOCS = Path(__file__).parent
@@ -66,9 +66,10 @@ class Catalog:
         """Every source has a change feed."""
         return {"delta.enableChangeDataFeed": "true"}
 
-    def size(self, parts: tuple[str, ...]) -> int | None:
-        """Not known."""
-        return None
+    def detail(self, parts: tuple[str, ...]) -> Detail | None:
+        """The newest commit's time, and no size."""
+        commits = self.history(parts, 1)
+        return Detail(commits[0].timestamp, None) if commits else None
 
     def namespace(self) -> tuple[str, str]:
         """Where names without a schema are looked up."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from threading import RLock
 from typing import TypeVar
 
-from python_ivm.sources.history import Commit
+from python_ivm.sources.history import Commit, Detail
 
 Name = tuple[str, ...]
 T = TypeVar("T")
@@ -22,12 +22,14 @@ class _Table:
 
     Attributes:
         commits: Its newest commits, newest first; None if it is missing or not a Delta table.
+        detail: Its newest version, where that was asked before.
         complete: Whether there are no others.
         others: The other answers, by question.
         lock: Held while something is asked, so that no two threads ask the same.
     """
 
     commits: Sequence[Commit] | None = ()
+    detail: Detail | None = None
     complete: bool = False
     others: dict[str, object] = field(default_factory=dict)
     lock: RLock = field(default_factory=RLock)
@@ -67,18 +69,32 @@ class Answers:
         table: _Table, limit: int | None, ask: Callable[[int | None], Sequence[Commit] | None]
     ) -> None:
         newest = table.commits[0].version if table.commits else None
+        seen = table.detail.modified if table.detail is not None else None
         most = None if limit is None else max(limit, _RECENT)
         while True:
             found = ask(most)
             if found is None:
                 table.commits = None
                 return
+            if newest is None:
+                newest = next((c.version for c in found if c.timestamp == seen), None)
+            complete = most is None or len(found) < most
+            if newest is None and seen is not None and not complete:
+                most = 2 * (most or 1)
+                continue
             # Commits that came since the first question are not seen.
             table.commits = [c for c in found if newest is None or c.version <= newest]
-            table.complete = most is None or len(found) < most
+            table.complete = complete
             if table.complete or len(table.commits) >= (limit or 0):
                 return
             most = 2 * (most or 1)
+
+    def detail(self, parts: Name, ask: Callable[[], Detail | None]) -> Detail | None:
+        """A table's newest version as of the first question."""
+        table = self._table(parts)
+        with table.lock:
+            table.detail = self.other(parts, "detail", ask)
+            return table.detail
 
     def other(self, parts: Name, question: str, ask: Callable[[], T]) -> T:
         """Any other answer about a table, or about none."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
 from sqlglot import exp
 
 from python_ivm.refresh.request import Warehouse
-from python_ivm.refresh.versions import state_history
+from python_ivm.refresh.versions import is_delta, state_history
 from python_ivm.sql.inline import Relation
 from python_ivm.sql.parse import table_references
 from python_ivm.state.public import hidden_columns, over_hidden_columns
@@ -26,10 +26,22 @@ class Catalog:
             names that the planner gives them.
     """
 
-    def __init__(self, warehouse: Warehouse, settings: Mapping[str, str]) -> None:
-        """Take the warehouse, and the settings under which the model's text is read."""
+    def __init__(
+        self,
+        warehouse: Warehouse,
+        settings: Mapping[str, str],
+        steady: Collection[str] = (),
+    ) -> None:
+        """Take what is asked.
+
+        Args:
+            warehouse: Knows the names.
+            settings: Those under which the model's text is read.
+            steady: The tables that have probably not changed since the last refresh, by key.
+        """
         self._warehouse = warehouse
         self._settings = settings
+        self._steady = steady
         self.strict_casts = settings.get("spark.sql.ansi.enabled") == "true"
         self.opaque: dict[str, str] = {}
         self.hidden: dict[str, Mapping[str, str]] = {}
@@ -55,7 +67,7 @@ class Catalog:
         name = self.full_name(parts, namespace)
         # A temporary view comes before a table of its name, but not in the text of a view.
         asked = parts if namespace is None and len(parts) == 1 else name
-        if self._warehouse.history(asked, 1):
+        if is_delta(self._warehouse, asked, ".".join(name).lower() in self._steady):
             return Relation(name)
         view = self._warehouse.definition(asked)
         if view is None and asked != name and self._hides(asked, name):

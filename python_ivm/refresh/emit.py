@@ -24,6 +24,7 @@ from python_ivm.state.tables import build_query, view_query
 
 QUERY = "ivm.query"
 """The state's table property that holds the model's own SQL, as JSON text."""
+DELETION_VECTORS = "delta.enableDeletionVectors"
 
 
 def table(parts: tuple[str, ...], version: int | None = None) -> exp.Table:
@@ -223,14 +224,21 @@ def merge_statement(
     changes: Changes,
     sources: Mapping[str, SourceChange],
     clock: Clock | None,
-    bookmark: str,
-    number: int,
     bound: Bound = unbounded,
     version: int | None = None,
     little: Callable[[exp.Expr], bool] = lambda _: False,
 ) -> Statement:
-    """The statement that applies a delta to the state; what it reads of it is at a version."""
+    """The statement that applies a delta to the state; what it reads of it is at a version.
+
+    Bookmark and fence are still missing.
+    """
     before = table(request.state, version)
     renderer = Renderer(source_relations(sources, clock, before))
     tree = merge(layout, terms, changes, table(request.state), renderer, bound)
-    return Statement(Kind.MERGE, text(tree), bookmark, fence(request, number), little(tree))
+    return Statement(Kind.MERGE, text(tree), small=little(tree))
+
+
+def mark_rows_as_deleted(request: Request) -> Statement:
+    """Lets a MERGE mark the rows of a file as deleted, where it would write the others anew."""
+    name = relation_name(request.state)
+    return Statement(Kind.TUNE, f"ALTER TABLE {name} SET TBLPROPERTIES ({DELETION_VECTORS} = true)")

@@ -92,7 +92,7 @@ def _try(model: Model, query: Query, decided: Layout) -> None:
     if query.chooses:
         _refuse_what_spark_refuses(model, emit.state_query(decided, current, clock))
     emit.build_statements(model.request, model.reading.text, decided, current, clock, "", 0)
-    emit.merge_statement(model.request, decided, terms, every, current, clock, "", 0)
+    emit.merge_statement(model.request, decided, terms, every, current, clock)
 
 
 def _refuse_what_spark_refuses(model: Model, body: str) -> None:

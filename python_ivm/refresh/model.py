@@ -19,6 +19,10 @@ from python_ivm.sql.parse import DIALECT, TableReference, parse
 from python_ivm.sql.schema import Schemas, TableSchema
 from python_ivm.state.bookmark import Bookmark, digest
 
+_SIZES_LAST = 16
+"""After so many refreshes tables are asked for their sizes again, which takes jobs of Spark's for
+each that has changed."""
+
 
 class Model:
     """A model, read once.
@@ -26,11 +30,13 @@ class Model:
     Attributes:
         request: What is asked for.
         warehouse: Answers each question once.
+        found: What the history of its state says.
         reading: The query over the tables below its views.
         tables: These tables, each once.
         query_hash: Hash of the model's own text and of the settings that can change its result.
         asked: What the query asks of the clock.
         views: Hash of each view that was taken apart, by key.
+        sizes: Bytes of tables, by name, as far as they were asked for.
     """
 
     def __init__(self, request: Request, warehouse: Warehouse) -> None:
@@ -46,7 +52,9 @@ class Model:
         check_deterministic(parsed)
         text = parsed.sql(dialect=DIALECT, comments=False)
         self.query_hash = digest(text, dict(request.settings))
-        self._catalog = Catalog(self.warehouse, request.settings)
+        self.found = versions.state_history(self.warehouse, request.state)
+        self.sizes = _sizes(self.found.bookmark)
+        self._catalog = Catalog(self.warehouse, request.settings, self.found.steady)
         self.reading = read(request.sql, self._catalog)
         check_deterministic(self.reading.tree)
         self.asked = {kind for node in calls(self.reading.tree) if (kind := asked(node))}
@@ -99,7 +107,12 @@ class Model:
         for table in self.tables:
             if table.key not in bookmark.sources:
                 return Reason("SOURCE_NEW", f"{table.key} was not read before")
-            found = versions.change_since(self.warehouse, table.parts, bookmark.sources[table.key])
+            found = versions.change_since(
+                self.warehouse,
+                table.parts,
+                bookmark.sources[table.key],
+                table.key in self.found.steady,
+            )
             if isinstance(found, Reason):
                 return found
             changes[table.key] = self._with_names(table, found)
@@ -134,6 +147,16 @@ class Model:
             found[table.key] = TableSchema(table.parts, renamed)
         return found
 
+    def size(self, parts: tuple[str, ...]) -> int | None:
+        """A Delta table's size in bytes, maybe that of some refreshes ago; None if unknown."""
+        name = ".".join(parts).lower()
+        if name not in self.sizes:
+            detail = self.warehouse.detail(parts)
+            if detail is None or detail.bytes is None:
+                return None
+            self.sizes[name] = detail.bytes
+        return self.sizes[name]
+
     def _with_names(self, table: TableReference, change: SourceChange) -> SourceChange:
         return replace(change, stored=self._catalog.hidden.get(table.key, {}))
 
@@ -149,3 +172,10 @@ class Model:
                     hint="A maintained view is a function of its sources; read those instead. "
                     "is_incremental() logic is not needed.",
                 )
+
+
+def _sizes(bookmark: Bookmark | None) -> dict[str, int]:
+    """What the last refreshes asked; a table that grows is asked again before long."""
+    if bookmark is None or bookmark.refresh % _SIZES_LAST == 0:
+        return {}
+    return dict(bookmark.sizes)

@@ -12,6 +12,8 @@ FEW_ROWS = 100_000
 """Changed rows, of all sources together."""
 FEW_BYTES = 64 * 2**20
 """Bytes of the tables that are read without bounds on their keys, as Delta has stored them."""
+_NARROW = 1_000
+"""So many keys may lie between the lowest and the highest one."""
 
 Name = tuple[str, ...]
 
@@ -44,15 +46,21 @@ def read_without_bounds(merge: exp.Expr) -> list[Name]:
     """The tables that a MERGE reads, its target among them, as often as it reads them whole.
 
     A read is bounded by a condition that compares a column with literals: whole numbers or dates,
-    of which the statistics of files and row groups tell where they are.
+    of which the statistics of files and row groups tell where they are. A wide range may be all
+    that there is. Of its target Delta reads whole files, whatever the condition.
     """
     bounded = {(id(scope), alias) for scope, alias in _bounds(merge)}
     return [
         tuple(part.name for part in table.parts)
         for table in merge.find_all(exp.Table)
         if isinstance(table.this, exp.Identifier)
-        and (table.args.get("version") is not None or table.parent is merge)
-        and (id(_scope(table)), table.alias_or_name) not in bounded
+        and (
+            table.parent is merge
+            or (
+                table.args.get("version") is not None
+                and (id(_scope(table)), table.alias_or_name) not in bounded
+            )
+        )
     ]
 
 
@@ -66,8 +74,18 @@ def _bounds(merge: exp.Expr) -> Iterator[tuple[exp.Expr | None, str]]:
             condition.args.get("expression"),
         ]
         given = [literal for literal in literals if literal is not None]
+        if isinstance(condition, exp.Between) and _width(condition) > _NARROW:
+            continue
         if isinstance(column, exp.Column) and given and all(map(_is_key, given)):
             yield _scope(condition), column.table
+
+
+def _width(condition: exp.Between) -> int:
+    """How many whole numbers lie in a range; 0 for a range of something else."""
+    low, high = condition.args["low"], condition.args["high"]
+    if isinstance(low, exp.Cast) or isinstance(high, exp.Cast):
+        return 0
+    return int(high.to_py()) - int(low.to_py()) + 1 if _is_key(low) and _is_key(high) else 0
 
 
 def _is_key(value: exp.Expr) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from python_ivm.refresh.answers import Answers
 from python_ivm.refresh.request import Warehouse
 from python_ivm.sources.clock import Instant
-from python_ivm.sources.history import Commit
+from python_ivm.sources.history import Commit, Detail
 from python_ivm.sql.inline import View
 
 
@@ -33,9 +33,9 @@ class Remembering:
         """A table's properties."""
         return self._answers.other(parts, "properties", lambda: self._warehouse.properties(parts))
 
-    def size(self, parts: tuple[str, ...]) -> int | None:
-        """A table's size."""
-        return self._answers.other(parts, "size", lambda: self._warehouse.size(parts))
+    def detail(self, parts: tuple[str, ...]) -> Detail | None:
+        """A table's newest version."""
+        return self._answers.detail(parts, lambda: self._warehouse.detail(parts))
 
     def namespace(self) -> tuple[str, str]:
         """The session's catalog and schema."""

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from python_ivm.errors import InvalidModel
 from python_ivm.sources.clock import Instant
-from python_ivm.sources.history import Commit
+from python_ivm.sources.history import Commit, Detail
 from python_ivm.sql.inline import View
 
 
@@ -145,8 +145,8 @@ class Warehouse(Protocol):
     def properties(self, parts: tuple[str, ...]) -> Mapping[str, str]:
         """A Delta table's properties."""
 
-    def size(self, parts: tuple[str, ...]) -> int | None:
-        """A Delta table's size in bytes; None if it cannot be told."""
+    def detail(self, parts: tuple[str, ...]) -> Detail | None:
+        """A Delta table's newest version; None if it cannot be told."""
 
     def namespace(self) -> tuple[str, str]:
         """Catalog and schema of names that have none."""

@@ -13,6 +13,8 @@ class Kind(Enum):
     """Lets the public view go on reading the old state while a new one is built."""
     BUILD = "build"
     """Writes the whole state and its bookmark in one commit."""
+    TUNE = "tune"
+    """Sets how the state's files are written."""
     MERGE = "merge"
     """Writes what changed and the bookmark in one commit."""
     DROP_TABLE = "drop_table"

@@ -58,7 +58,7 @@ class Planner:
         """The refresh."""
         if self.request.partial:
             return self._partial()
-        found = versions.state_history(self.warehouse, self.request.state)
+        found = self.model.found
         bookmark = found.bookmark
         reason = forced or self._reason_to_rebuild(bookmark, found.intact)
         if reason is not None or bookmark is None:
@@ -171,12 +171,13 @@ class Planner:
                 delta_changes,
                 changes,
                 clock,
-                after.text(),
-                number,
                 Bounding(self.model, changes),
                 version,
-                lambda merge: reads_little(merge, read.values(), self.warehouse.size),
+                lambda merge: reads_little(merge, read.values(), self.model.size),
             )
+            after = replace(after, sizes=self.model.sizes)
+            fence = emit.fence(self.request, number)
+            statement = replace(statement, bookmark=after.text(), fence=fence)
         except Exception as error:
             return self._full(planner_error(error), bookmark)
         ranges = tuple(
@@ -186,7 +187,16 @@ class Planner:
         if clock is not None and clock_moved:
             ranges = (*ranges, clock.range(self.model.asked))
         told = "sources changed" if read else "the clock moved"
-        return Refresh(Strategy.INCREMENTAL, "CHANGED", told, (statement,), ranges)
+        statements = (*self._tuned(), statement)
+        return Refresh(Strategy.INCREMENTAL, "CHANGED", told, statements, ranges)
+
+    def _tuned(self) -> list[Statement]:
+        """What makes the MERGE cheaper where the last commit wrote large files."""
+        if emit.DELETION_VECTORS in self.request.properties:
+            return []
+        commit = self.model.found.commit
+        large = commit is not None and commit.bytes_rewritten > _LARGE_FILES
+        return [emit.mark_rows_as_deleted(self.request)] if large else []
 
     def _full(self, reason: Reason, bookmark: Bookmark | None) -> Refresh:
         """A rebuild; under the policy ``strict`` an error instead of a fallback."""
@@ -315,6 +325,8 @@ class Planner:
         return Reason("NOW_MAINTAINED", "the planner has rules for the query now", False)
 
 
+_LARGE_FILES = 16 * 2**20
+"""Bytes of files from which on it pays to mark rows as deleted, which takes jobs of its own."""
 _FIRST = Reason("FIRST_BUILD", "first build", False)
 _ALWAYS_WARN = frozenset({"SOURCE_NOT_DELTA", "STATE_MODIFIED", "PLANNER_ERROR"})
 

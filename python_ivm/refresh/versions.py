@@ -16,7 +16,7 @@ CHANGE_FEED = "delta.enableChangeDataFeed"
 
 def state_history(warehouse: Warehouse, state: tuple[str, ...]) -> Found:
     """The state's newest bookmark; mostly its newest commit holds it, and few follow it else."""
-    for limit in (1, 20, None):
+    for limit in (2, 20, None):  # the one before tells which sources seldom change
         commits = warehouse.history(state, limit)
         if not commits:
             return Found(None, True, None)
@@ -27,9 +27,19 @@ def state_history(warehouse: Warehouse, state: tuple[str, ...]) -> Found:
 
 
 def change_since(
-    warehouse: Warehouse, parts: tuple[str, ...], bookmark: SourceVersion
+    warehouse: Warehouse, parts: tuple[str, ...], bookmark: SourceVersion, steady: bool
 ) -> SourceChange | Reason:
-    """What happened to a source since the bookmark: one query if nothing did, else two."""
+    """What happened to a source since the bookmark.
+
+    Args:
+        warehouse: Is asked.
+        parts: The source's name.
+        bookmark: Its version at the last refresh.
+        steady: Whether it has probably not changed.
+    """
+    detail = warehouse.detail(parts) if steady else None
+    if detail is not None and detail.modified == bookmark.timestamp:
+        return SourceChange(parts, bookmark, bookmark, Change.NONE, rows=0)
     name = ".".join(parts)
     latest = warehouse.history(parts, 1)
     if not latest:
@@ -52,6 +62,15 @@ def change_since(
             f"{name} is not the table of the last refresh any more, or its history is gone",
         )
     return change
+
+
+def is_delta(warehouse: Warehouse, parts: tuple[str, ...], steady: bool) -> bool:
+    """Whether a name is a Delta table's.
+
+    The history is a job of Spark's for every table. What a table tells of itself is none for one
+    that has not changed since Spark read it, but more than one for a changed table.
+    """
+    return (steady and warehouse.detail(parts) is not None) or bool(warehouse.history(parts, 1))
 
 
 def current_versions(

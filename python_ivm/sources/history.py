@@ -98,9 +98,30 @@ class Commit:
         numbers = [self._metric(name) for name in names]
         return sum(n for n in numbers if n is not None) if names and None not in numbers else None
 
+    @property
+    def bytes_rewritten(self) -> int:
+        """The size of the files that were written whole, or replaced for some of their rows."""
+        if self.operation == "MERGE":
+            copied = self._metric("numTargetRowsCopied")
+            return (self._metric("numTargetBytesRemoved") or 0) if copied else 0
+        return self._metric("numOutputBytes") or 0
+
     def _metric(self, name: str) -> int | None:
         value = self.metrics.get(name)
         return int(value) if value is not None and str(value).lstrip("-").isdigit() else None
+
+
+@dataclass(frozen=True)
+class Detail:
+    """What a Delta table tells of its newest version.
+
+    Attributes:
+        modified: The time of its commit, as its history gives it.
+        bytes: The size of its files; None if it is not known.
+    """
+
+    modified: str
+    bytes: int | None
 
 
 def classify(commits: Sequence[Commit]) -> Change:

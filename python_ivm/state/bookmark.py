@@ -30,6 +30,7 @@ class Bookmark:
         unversioned: Sources that are no Delta tables, so that no change of theirs can be seen.
         views: Hash of each view that was taken apart, by key.
         instant: The clock as the rows were computed by it; None if the query does not ask it.
+        sizes: Bytes of tables when they were last asked for, by name.
     """
 
     query: str
@@ -42,6 +43,7 @@ class Bookmark:
     unversioned: Sequence[str] = ()
     views: Mapping[str, str] = field(default_factory=dict)
     instant: Instant | None = None
+    sizes: Mapping[str, int] = field(default_factory=dict)
 
     def text(self) -> str:
         """The bookmark as one line of JSON."""
@@ -58,6 +60,7 @@ class Bookmark:
                 "unversioned": list(self.unversioned),
                 "views": dict(self.views),
                 "instant": asdict(self.instant) if self.instant is not None else None,
+                "sizes": dict(self.sizes),
             },
         )
 
@@ -81,6 +84,7 @@ class Bookmark:
                 unversioned=tuple(data["unversioned"]),
                 views=data.get("views", {}),
                 instant=Instant(**data["instant"]) if data.get("instant") else None,
+                sizes=data.get("sizes", {}),
             )
         except (ValueError, KeyError, TypeError, IndexError):
             return None
@@ -92,26 +96,40 @@ class Found:
 
     Attributes:
         bookmark: The newest bookmark, if there is one.
+        commit: Its commit.
         intact: Whether nothing but the refreshes wrote rows since it.
         version: The state's version; None if there is no state.
+        steady: The sources that the last refresh found unchanged, by planner key; none if the
+            history does not tell.
     """
 
     bookmark: Bookmark | None
     intact: bool
     version: int | None
+    steady: frozenset[str] = frozenset()
+    commit: Commit | None = None
 
 
 def newest(commits: Sequence[Commit]) -> Found:
     """The newest bookmark of a state table's commits (newest first)."""
     intact = True
     version = commits[0].version if commits else None
-    for commit in commits:
+    for number, commit in enumerate(commits):
         bookmark = Bookmark.of(commit.user_metadata)
         if bookmark is not None:
-            return Found(bookmark, intact, version)
+            steady = _steady(bookmark, commits[number + 1 :])
+            return Found(bookmark, intact, version, steady, commit)
         if commit.change is not Change.NONE:
             intact = False
     return Found(None, False, version)
+
+
+def _steady(bookmark: Bookmark, earlier: Sequence[Commit]) -> frozenset[str]:
+    """The sources that a bookmark has at the version of the one before."""
+    bookmarks = (Bookmark.of(commit.user_metadata) for commit in earlier)
+    former = next((b for b in bookmarks if b is not None and b.refresh < bookmark.refresh), None)
+    known = former.sources if former is not None else {}
+    return frozenset(k for k, version in bookmark.sources.items() if known.get(k) == version)
 
 
 def encoded(value: object) -> str:

@@ -21,7 +21,7 @@ from python_ivm.refresh.request import Options, Request
 from python_ivm.refresh.statements import Kind, Refresh, Statement, Strategy
 from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.sources.clock import Instant
-from python_ivm.sources.history import Commit, SourceVersion
+from python_ivm.sources.history import Commit, Detail, SourceVersion
 from python_ivm.sql import clock
 from python_ivm.sql.inline import View as SourceView
 from python_ivm.sql.modifiers import without_order
@@ -149,7 +149,7 @@ class Lake:
         """Run one of a refresh's statements and commit it to the state's history."""
         self.executed.append(statement)
         state = f"{model}__ivm_state"
-        if statement.kind is not Kind.KEEP_VIEW:
+        if statement.kind not in (Kind.KEEP_VIEW, Kind.TUNE):
             self.db.execute(self.duck(statement.sql))
         if statement.kind is Kind.CREATE_VIEW:
             self._note_view(model, statement.sql)
@@ -307,9 +307,10 @@ class Lake:
         rows = self.db.execute(f"describe {self.duck(sql)}").fetchall()
         return [(name, _spark_type(kind)) for name, kind, *_ in rows]
 
-    def size(self, parts: tuple[str, ...]) -> int | None:
-        """Not known."""
-        return None
+    def detail(self, parts: tuple[str, ...]) -> Detail | None:
+        """The newest commit's time, and no size."""
+        commits = self.commits.get(parts[-1].lower())
+        return Detail(commits[0].timestamp, None) if commits else None
 
     def texts(self, sql: str) -> Sequence[Sequence[str | None]]:
         """The rows of a query whose columns are texts."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.sparkivm.refresher import _INTERPRETED
-from dbt.adapters.sparkivm.warehouse import SparkWarehouse
+from python_ivm.refresh import strategy
+from python_ivm.refresh.model import Model
 from tests.spark import workbench
 from tests.spark.workbench import Bench, query
 
@@ -14,6 +15,28 @@ USUAL = {
     "spark.sql.codegen.wholeStage": "true",
     "spark.sql.codegen.factoryMode": "FALLBACK",
 }
+
+
+def test_a_state_of_large_files_gets_deletion_vectors(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(strategy, "_LARGE_FILES", 0)
+    bench.table("a", "k int, v int", "(1, 7)", "(2, 8)", "(2, 8)", "(3, 9)", "(null, null)")
+    bench.view("select k, v from a")
+    bench.view("select v, count(*) as n from m1 group by v")
+    bench.view("select k, v from a where v > 0", ivm_policy="strict")
+    bench.sql("update a set v = 1 where k = 2", "delete from a where k is null")
+    bench.refresh()
+    (told,) = bench.query("describe detail m1__ivm_state")
+    assert told["properties"]["delta.enableDeletionVectors"] == "true"
+    assert "deletionVectors" in told["tableFeatures"]
+    bench.sql("update a set v = 2 where k = 3", "delete from a where k = 1")
+    bench.refresh()
+    merged = bench.history("m1__ivm_state")[0]
+    assert merged["operation"] == "MERGE"
+    assert merged["operationMetrics"]["numTargetRowsCopied"] == "0"
+    assert [c["operation"] for c in bench.history("m1__ivm_state")].count("SET TBLPROPERTIES") == 1
+    bench.refresh("noop")
 
 
 @pytest.mark.parametrize("bench", [USUAL], indirect=True, ids=["usual"])
@@ -42,7 +65,7 @@ def test_small_refreshes_are_interpreted_and_large_reads_bounded(
     assert "BETWEEN" not in merges[-1]
     assert settings() == USUAL
 
-    monkeypatch.setattr(SparkWarehouse, "size", lambda self, parts: 2**40)
+    monkeypatch.setattr(Model, "size", lambda self, parts: 2**40)
     bench.sql("insert into a values (4, 8), (5, 7)", "insert into b values (9, 9)")
     bench.refresh()
     assert during == [_INTERPRETED, USUAL]

@@ -13,7 +13,7 @@ from sqlglot import exp
 from python_ivm.refresh.answers import Answers
 from python_ivm.refresh.versions import CHANGE_FEED
 from python_ivm.sources.clock import Instant
-from python_ivm.sources.history import Commit
+from python_ivm.sources.history import Commit, Detail
 from python_ivm.sql.inline import View
 from python_ivm.sql.parse import DIALECT, quoted_name
 
@@ -66,13 +66,16 @@ class SparkWarehouse:
         rows = self._query(f"SHOW TBLPROPERTIES {quoted_name(parts)}")
         return {row["key"]: row["value"] for row in rows}
 
-    def size(self, parts: tuple[str, ...]) -> int | None:
-        """A Delta table's size in bytes; None if it cannot be told."""
+    def detail(self, parts: tuple[str, ...]) -> Detail | None:
+        """A Delta table's newest version; None if it cannot be told."""
         try:
             (row,) = self._query(f"DESCRIBE DETAIL {quoted_name(parts)}")
         except DbtRuntimeError:
             return None
-        return None if row["sizeInBytes"] is None else int(row["sizeInBytes"])
+        if row["format"] != "delta":
+            return None
+        size = row["sizeInBytes"]
+        return Detail(_timestamp(row["lastModified"]), None if size is None else int(size))
 
     def namespace(self) -> tuple[str, str]:
         """The session's catalog and schema."""
@@ -169,9 +172,12 @@ class RunWarehouse(SparkWarehouse):
         """A Delta table's properties; of a source asked once."""
         return self._once(parts, "properties", super().properties)
 
-    def size(self, parts: tuple[str, ...]) -> int | None:
-        """A Delta table's size; of a source asked once."""
-        return self._once(parts, "size", super().size)
+    def detail(self, parts: tuple[str, ...]) -> Detail | None:
+        """A Delta table's newest version; of a source as of the run's first question."""
+        ask = super().detail
+        if not self._is_source(parts):
+            return ask(parts)
+        return self._answers.detail(parts, lambda: ask(parts))
 
     def definition(self, parts: tuple[str, ...]) -> View | None:
         """A view; of a source asked once."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from python_ivm.refresh.answers import Answers
-from python_ivm.sources.history import Commit
+from python_ivm.sources.history import Commit, Detail
 
 TABLE = ("s", "r")
 
@@ -67,6 +67,22 @@ def test_commits_that_came_since_the_first_question_are_not_seen(came: int) -> N
     assert versions(answers, 1, log) == [100]
     assert versions(answers, 20, log) == list(range(100, 80, -1))
     assert versions(answers, None, log) == list(range(100, -1, -1))
+
+
+@pytest.mark.parametrize("came", [0, 1, 5, 40])
+def test_commits_that_came_since_a_tables_newest_version_was_asked_are_not_seen(came: int) -> None:
+    answers, log = Answers(), Log(100)
+    assert answers.detail(TABLE, lambda: Detail("100", 7)) == Detail("100", 7)
+    log.newest += came
+    assert answers.detail(TABLE, lambda: Detail("140", 8)) == Detail("100", 7)
+    assert versions(answers, 1, log) == [100]
+    assert versions(answers, 20, log) == list(range(100, 80, -1))
+
+
+def test_a_newest_version_that_the_history_does_not_name_is_no_limit() -> None:
+    answers, log = Answers(), Log(3)
+    answers.detail(TABLE, lambda: Detail("of another table", None))
+    assert versions(answers, 1, log) == [3]
 
 
 def test_a_table_that_was_forgotten_is_asked_for_again() -> None:

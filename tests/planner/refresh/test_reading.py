@@ -25,7 +25,11 @@ def merge(b: str = "", stored: str = "") -> sqlglot.exp.Expr:
     [
         ("", "", [STATE, JOINED]),
         (" AND b.k = 7", "", [STATE]),
-        (" AND b.k BETWEEN 1 AND 9", " AND (stored.k = -1 OR stored.k IS NULL)", []),
+        (" AND b.k BETWEEN 1 AND 9", " AND (stored.k = -1 OR stored.k IS NULL)", [STATE]),
+        (" AND b.k BETWEEN -9 AND 990", "", [STATE]),
+        (" AND b.k BETWEEN -9 AND 991", "", [STATE, JOINED]),
+        (" AND b.k BETWEEN -9 AND 991 AND b.k IN (-9, 991)", "", [STATE]),
+        (" AND b.d BETWEEN CAST('1999-05-01' AS DATE) AND CAST('2024-05-01' AS DATE)", "", [STATE]),
         (" AND b.k IN (1, 9)", "", [STATE]),
         (" AND b.k = CAST('2024-05-01' AS DATE)", "", [STATE]),
         (" AND d.k = 7", "", [STATE, JOINED]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import OnConfigurationChange, Options, Policy
 from python_ivm.refresh.statements import Kind, Refresh, Strategy
 from python_ivm.refresh.strategy import plan_refresh
-from python_ivm.sources.history import Commit
+from python_ivm.sources.history import Commit, Detail
 from python_ivm.sql.inline import View
 from python_ivm.state.bookmark import Bookmark
 from tests.planner.lake import Lake
@@ -36,6 +37,9 @@ class OddLake(Lake):
 
     def history(self, parts: tuple[str, ...], limit: int | None) -> Sequence[Commit] | None:
         return None if parts[-1] in self.foreign else super().history(parts, limit)
+
+    def detail(self, parts: tuple[str, ...]) -> Detail | None:
+        return None if parts[-1] in self.foreign else super().detail(parts)
 
     def properties(self, parts: tuple[str, ...]) -> Mapping[str, str]:
         on = parts[-1] not in self.without_feed
@@ -87,6 +91,80 @@ def test_first_a_build_then_noops_then_one_merge_a_change(xs: OddLake) -> None:
     assert moved.ranges == ("x@0→1",)
     assert moved.summary(1, 2, 3) == "incremental: +1 ~2 -3 rows from x@0→1"
     xs.check("m")
+
+
+def test_the_history_of_a_source_that_seldom_changes_is_not_asked_for(
+    xs: OddLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is a job of Spark's, where the time of the newest commit is none."""
+    sql = "select x.k, y.w from s.x join s.y on x.k = y.k"
+    xs.create("y", {"k": "int", "w": "int"}, [(1, 1), (2, 2)])
+    xs.run("m", sql)
+    asked: set[str] = set()
+    history = xs.history
+
+    def noting(parts: tuple[str, ...], limit: int | None) -> Sequence[Commit] | None:
+        asked.add(parts[-1])
+        return history(parts, limit)
+
+    monkeypatch.setattr(xs, "history", noting)
+    for changed, questions in (
+        (["x"], {"x", "y"}),  # nothing is known yet
+        ([], {"x"}),
+        (["x"], {"x"}),
+        (["y"], {"x", "y"}),
+        (["y"], {"y"}),
+        (["x", "y"], {"x", "y"}),
+        ([], {"x", "y"}),
+    ):
+        for name in changed:
+            xs.change(name, insert=[(1, 9)])
+        asked.clear()
+        refresh = xs.refresh_and_check("m", sql)
+        assert refresh.strategy is (Strategy.INCREMENTAL if changed else Strategy.NOOP)
+        assert asked - {"m__ivm_state"} == questions, changed
+
+
+@pytest.mark.parametrize(
+    ("properties", "tuned"),
+    [({}, True), ({"delta.enableDeletionVectors": "false"}, False)],
+    ids=["by default", "against the user's will"],
+)
+def test_a_state_of_large_files_is_told_to_mark_rows_as_deleted(
+    xs: OddLake, properties: dict[str, str], tuned: bool
+) -> None:
+    xs.run("m", SQL, properties=properties)
+
+    def kinds(**metrics: int) -> list[Kind]:
+        metrics_ = {name: str(value) for name, value in metrics.items()}
+        newest, *others = xs.commits["m__ivm_state"]
+        xs.commits["m__ivm_state"] = [replace(newest, metrics=metrics_), *others]
+        xs.change("x", insert=[(1, 9)])
+        statements = xs.run("m", SQL, properties=properties).statements
+        assert "ALTER TABLE" not in statements[-1].sql
+        return [statement.kind for statement in statements]
+
+    large, both = 2**30, [Kind.TUNE, Kind.MERGE] if tuned else [Kind.MERGE]
+    assert kinds(numOutputBytes=2**10) == [Kind.MERGE]
+    assert kinds(numTargetBytesRemoved=large, numTargetRowsCopied=10**6) == both
+    assert kinds(numTargetBytesRemoved=large, numTargetRowsCopied=0) == [Kind.MERGE]
+    xs.run("m", SQL, properties=properties, full_refresh=True)
+    assert kinds(numOutputBytes=large) == both
+
+
+def test_sizes_are_asked_for_now_and_then(xs: OddLake, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def detail(parts: tuple[str, ...]) -> Detail | None:
+        asked.append(parts[-1])
+        return Detail("", 2**40)
+
+    xs.run("m", SQL)
+    monkeypatch.setattr(xs, "detail", detail)
+    for number in range(2, 34):
+        xs.change("x", insert=[(1, number)])
+        xs.run("m", SQL)
+    assert asked == ["m__ivm_state"] * 3  # the first refresh, the 17th and the 33rd
 
 
 def test_data_and_bookmark_travel_in_one_commit_with_a_growing_fence(xs: OddLake) -> None:
