@@ -13,6 +13,9 @@ from python_ivm.sources.history import Change, Commit, SourceVersion
 FORMAT = 1
 """The version of the bookmark's format and of the state's layout; another one means a rebuild."""
 
+_MINUTE = 60_000
+"""In milliseconds, as the times of commits are."""
+
 
 @dataclass(frozen=True)
 class Bookmark:
@@ -117,19 +120,32 @@ def newest(commits: Sequence[Commit]) -> Found:
     for number, commit in enumerate(commits):
         bookmark = Bookmark.of(commit.user_metadata)
         if bookmark is not None:
-            steady = _steady(bookmark, commits[number + 1 :])
+            steady = _steady(bookmark, commit, commits[number + 1 :])
             return Found(bookmark, intact, version, steady, commit)
         if commit.change is not Change.NONE:
             intact = False
     return Found(None, False, version)
 
 
-def _steady(bookmark: Bookmark, earlier: Sequence[Commit]) -> frozenset[str]:
-    """The sources that a bookmark has at the version of the one before."""
+def _steady(bookmark: Bookmark, commit: Commit, earlier: Sequence[Commit]) -> frozenset[str]:
+    """The sources that a bookmark has at the version of the one before.
+
+    They are known again by the times of their newest commits. A later commit has another one: the
+    bookmark's own commit came between, so much later that no writer's clock is wrong by as much.
+    """
     bookmarks = (Bookmark.of(commit.user_metadata) for commit in earlier)
     former = next((b for b in bookmarks if b is not None and b.refresh < bookmark.refresh), None)
     known = former.sources if former is not None else {}
-    return frozenset(k for k, version in bookmark.sources.items() if known.get(k) == version)
+    return frozenset(
+        key
+        for key, version in bookmark.sources.items()
+        if known.get(key) == version and _long_before(version.timestamp, commit.timestamp)
+    )
+
+
+def _long_before(time: str, later: str) -> bool:
+    """Whether a commit is older than another one by a minute; not where that cannot be told."""
+    return time.isdigit() and later.isdigit() and int(later) - int(time) > _MINUTE
 
 
 def encoded(value: object) -> str:

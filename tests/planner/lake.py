@@ -57,6 +57,8 @@ class Lake:
         self.executed: list[Statement] = []
         self.functions: list[str] = []
         self._translated: dict[str, str] = {}
+        self.milliseconds = 0
+        self.between_commits = 3_600_000
 
     # -- sources ---------------------------------------------------------------------------
 
@@ -64,7 +66,7 @@ class Lake:
         """Create table ``s.<name>`` at version 0."""
         self.types[name] = dict(columns)
         self.rows[name] = [list(rows)]
-        self.commits[name] = [Commit(0, f"{name}-0", "CREATE TABLE AS SELECT")]
+        self.commits[name] = [Commit(0, self._time(), "CREATE TABLE AS SELECT")]
         self._write(f"{name}", self.rows[name][0], columns)
         self._write(f"{name}@0", self.rows[name][0], columns)
 
@@ -94,9 +96,9 @@ class Lake:
             {**columns, "_change_type": "string", "_commit_version": "bigint"},
         )  # fmt: skip
         if delete:
-            commit = Commit(version, f"{name}-{version}", "DELETE")
+            commit = Commit(version, self._time(), "DELETE")
         else:
-            commit = Commit(version, f"{name}-{version}", "WRITE", mode="Append")
+            commit = Commit(version, self._time(), "WRITE", mode="Append")
         self.commits[name].insert(0, commit)
 
     def optimize(self, name: str) -> None:
@@ -106,7 +108,12 @@ class Lake:
         self._write(f"{name}@{version}", self.rows[name][-1], self.types[name])
         feed = {**self.types[name], "_change_type": "string", "_commit_version": "bigint"}
         self._write(f"{name}@feed{version}", [], feed)
-        self.commits[name].insert(0, Commit(version, f"{name}-{version}", "OPTIMIZE"))
+        self.commits[name].insert(0, Commit(version, self._time(), "OPTIMIZE"))
+
+    def _time(self) -> str:
+        """The time of the next commit."""
+        self.milliseconds += self.between_commits
+        return str(self.milliseconds)
 
     def _write(self, table: str, rows: Sequence[Row], columns: Mapping[str, str]) -> None:
         body = ", ".join(
@@ -159,7 +166,7 @@ class Lake:
             operation = "MERGE" if merged else "CREATE OR REPLACE TABLE AS SELECT"
             version = len(commits)
             commits.insert(
-                0, Commit(version, f"{state}-{version}", operation,
+                0, Commit(version, self._time(), operation,
                           user_metadata=statement.bookmark)
             )  # fmt: skip
             self._keep_version(state, version)

@@ -125,6 +125,20 @@ def test_the_history_of_a_source_that_seldom_changes_is_not_asked_for(
         assert asked - {"m__ivm_state"} == questions, changed
 
 
+def test_a_young_commit_is_not_known_again_by_its_time(xs: OddLake) -> None:
+    """A writer whose clock is behind by so much could commit at the same time again."""
+    xs.between_commits = 1_000
+    xs.create("y", {"k": "int", "w": "int"}, [(1, 1), (2, 2)])
+    sql = "select x.k, y.w from s.x join s.y on x.k = y.k"
+    for _ in range(3):
+        xs.refresh_and_check("m", sql)
+        xs.change("x", insert=[(1, 9)])
+    xs.change("y", insert=[(1, 5)])
+    newest, *others = xs.commits["y"]
+    xs.commits["y"] = [replace(newest, timestamp=others[0].timestamp), *others]
+    xs.refresh_and_check("m", sql, Strategy.INCREMENTAL)
+
+
 @pytest.mark.parametrize(
     ("properties", "tuned"),
     [({}, True), ({"delta.enableDeletionVectors": "false"}, False)],
