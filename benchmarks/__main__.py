@@ -35,10 +35,15 @@ def main() -> None:
         for scale in given.scales:
             for part in given.parts:
                 _child(given, part, scale, Path(place) / f"sf{scale:g}")
-    if len(given.scales) > 1 and "queries" in given.parts:
-        files = {scale: given.results / f"queries-sf{scale:g}.json" for scale in given.scales}
-        samples = {s: json.loads(file.read_text())["samples"] for s, file in files.items()}
-        (given.results / "scales.md").write_text(report.scales_page(samples))
+    _compare_scales(given.results)
+
+
+def _compare_scales(results: Path) -> None:
+    """Compare the results of all scales that were measured, now or before."""
+    found = [json.loads(file.read_text()) for file in results.glob("queries-sf*.json")]
+    if len(found) > 1:
+        samples = {result["scale"]: result["samples"] for result in found}
+        (results / "scales.md").write_text(report.scales_page(samples))
 
 
 def _arguments() -> argparse.Namespace:

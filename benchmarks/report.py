@@ -169,10 +169,12 @@ def cold_page(samples: Sequence[Sample]) -> str:
 
 
 def scales_page(by_scale: Mapping[float, Sequence[Sample]]) -> str:
-    """How a refresh's time grows from the smallest to each larger scale."""
+    """How a refresh's time grows from the smallest to each larger scale, where both have it."""
     least, *larger = sorted(by_scale)
     rows = []
     for query, change in in_order(by_scale[least], "query", "change"):
+        if not all(chosen(samples, query=query, change=change) for samples in by_scale.values()):
+            continue
         here = {"query": query, "change": change, "way": "refresh"}
         base = figure_of(by_scale[least], **here)
         base_cpu = figure_of(by_scale[least], processor, **here)

@@ -48,6 +48,12 @@ def test_scales_are_compared_with_the_smallest() -> None:
     assert "| q01, lineitem 1 | 1.50 | 1.50 |" in page
 
 
+def test_what_one_scale_lacks_is_not_compared() -> None:
+    other = [{**sample, "query": "q03"} for sample in _samples(2.0)]
+    page = scales_page({10.0: _samples(3.0), 1.0: _samples(2.0) + other})
+    assert "q01" in page and "q03" not in page
+
+
 def test_a_floor_is_cut_at_its_titles() -> None:
     text = "-- create\nselect 1\n\n-- nation: a remark\nmerge\n"
     assert sections(text) == {"create": "select 1", "nation": "merge"}
