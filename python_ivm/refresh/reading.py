@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from python_ivm.sources.history import SourceChange
 
-FEW_ROWS = 100_000
+FEW_ROWS = 20_000
 """Changed rows, of all sources together."""
 FEW_BYTES = 64 * 2**20
 """Bytes of the tables that are read without bounds on their keys, as Delta has stored them."""
