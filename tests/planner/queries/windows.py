@@ -29,6 +29,10 @@ FRAMES = (
 )
 
 
+def _sortable(scope: list[Column]) -> list[Column]:
+    return [column for column in scope if column.type not in (ARRAY, STRUCT)]
+
+
 class Windows(Aggregates):
     """SELECTs with window functions."""
 
@@ -39,7 +43,7 @@ class Windows(Aggregates):
         for _ in range(self.pick(1, 1, 2)):
             items.append(self.function(len(items) + 1, scope, top))
         qualify = ""
-        if self.chance(20):
+        if _sortable(scope) and self.chance(20):
             qualify = (
                 f" qualify {self.rank()}() {self.over(scope, total=True)} <= {self.some(1, 2)}"
             )
@@ -50,7 +54,7 @@ class Windows(Aggregates):
 
     def over(self, scope: list[Column], total: bool = False, frame: str = "") -> str:
         """OVER, by a total order if a function needs one to have one result."""
-        sortable = [c for c in scope if c.type not in (ARRAY, STRUCT)]
+        sortable = _sortable(scope)
         by = [self.pick(*scope).ref for _ in range(self.pick(0, 1, 1, 2))]
         partition = f"partition by {', '.join(dict.fromkeys(by))} " if by else ""
         keys = dict.fromkeys(self.pick(*sortable).ref for _ in range(self.some(1, 2)))
@@ -62,7 +66,7 @@ class Windows(Aggregates):
     def function(self, number: int, scope: list[Column], top: bool) -> Item:
         """A window function as an item."""
         name = fresh(number, scope)
-        sortable = [c for c in scope if c.type not in (ARRAY, STRUCT)]
+        sortable = _sortable(scope)
         kind = self.pick("rank", "rank", "aggregate", "aggregate", "offset", "value", "whole")
         if not sortable or kind == "whole":
             by = f"partition by {self.pick(*scope).ref}" if self.chance(70) else ""
