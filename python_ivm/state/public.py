@@ -46,8 +46,10 @@ def over_hidden_columns(view: exp.Query, hidden: Mapping[str, str]) -> exp.Query
     """
     new = {stored.lower(): name for name, stored in hidden.items()}
     for column in view.find_all(exp.Column):
-        if column.name.lower() in new:
-            column.set("this", exp.to_identifier(new[column.name.lower()], quoted=True))
+        for part in (column.parts[0], column.this):  # the first one of a field that a struct has
+            if part.name.lower() in new:
+                part.replace(exp.to_identifier(new[part.name.lower()], quoted=True))
+                break
     for union in list(view.find_all(exp.Union)):
         if not union.right.args.get("laterals"):
             continue

@@ -373,3 +373,15 @@ def test_a_full_join_of_whose_sides_no_column_is_read(xy: Lake, items: str) -> N
     view.refresh()
     xy.change("x", delete=list(xy.rows["x"][-1]))
     view.refresh()
+
+
+@pytest.mark.parametrize("call", ["max_by(i, v)", "first(struct(v, i)).i", "min_by(v, i)"])
+def test_a_model_over_a_model_that_stores_a_value_as_a_field(lake: Lake, call: str) -> None:
+    """The field of a hidden column was taken for a column of a table that is not there."""
+    lake.create("x", {"k": "int", "i": "int", "v": "int"}, [(1, 10, 1), (1, 20, 2), (2, 30, 3)])
+    below = f"select k, {call} as c from s.x group by k having count(*) > 0 order by c, k"
+    above = "select c, count(*) as n from s.m1 group by c"
+    assert lake.run("m1", below).reason == lake.run("m2", above).reason == "FIRST_BUILD"
+    lake.change("x", delete=[(1, 20, 2)], insert=[(2, 40, 4), (3, 50, 5)])
+    for name, sql in (("m1", below), ("m2", above)):
+        lake.refresh_and_check(name, sql, Strategy.INCREMENTAL)
