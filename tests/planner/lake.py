@@ -56,6 +56,7 @@ class Lake:
         self.now = instant("2024-05-01 12:00:00")
         self.executed: list[Statement] = []
         self.functions: list[str] = []
+        self.defined: dict[str, tuple[str, str]] = {}
         self._translated: dict[str, str] = {}
         self.milliseconds = 0
         self.between_commits = 3_600_000
@@ -130,6 +131,7 @@ class Lake:
         """Create or replace view ``s.<name>``, with column names of its own if they are given."""
         listed = f" ({', '.join(names)})" if names else ""
         self.db.execute(f"create or replace view s.{name}{listed} as {self.duck(sql)}")
+        self.defined[name] = (sql, listed)
         shown = self.describe(sql)
         columns = self.describe(f"select * from s.{name}")
         view = SourceView(sql, ("spark_catalog", "s"), dict(columns), tuple(n for n, _ in shown))
@@ -260,7 +262,13 @@ class Lake:
 
     def recomputed(self, sql: str) -> Counter[Row]:
         """The rows of a query over the sources now, as a bag."""
-        return bag(self.db.execute(self.duck(clock.at(sql, self.now))).fetchall())
+        for name, (text, listed) in self.defined.items():
+            self.db.execute(f"create or replace view s.{name}{listed} as {self._here(text)}")
+        return bag(self.db.execute(self._here(sql)).fetchall())
+
+    def _here(self, sql: str) -> str:
+        """A query for DuckDB, at the time that a test sets."""
+        return self.duck(clock.at(sql, self.now))
 
     def chosen(self, sql: str) -> Counter[Row] | None:
         """The rows of the planner's form of a query that has several results, without its LIMIT."""

@@ -46,10 +46,12 @@ class From:
         """The new relation's columns by which USING can join it."""
         held = self.held()
         types = {c.name.lower(): c.type for c in self.scope}
+        given = [c.name.lower() for c in columns]
         return [
             c
             for c in columns
-            if held.count(c.name.lower()) == self.merged.get(c.name.lower(), 1)
+            if given.count(c.name.lower()) == 1
+            and held.count(c.name.lower()) == self.merged.get(c.name.lower(), 1)
             and types.get(c.name.lower()) == c.type
         ]
 
