@@ -12,7 +12,8 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, note, settings
+from hypothesis import HealthCheck, Phase, given, note, reject, settings
+from pyspark.errors import AnalysisException
 from pyspark.sql import Row
 
 from tests.planner.cases import MODEL, Case, Step, cases
@@ -34,9 +35,32 @@ def test_random_views_equal_their_queries(bench: Bench, pytestconfig: pytest.Con
     )
     @given(cases())
     def run(case: Case) -> None:
-        _check(bench, case)
+        try:
+            _check(bench, case)
+        except Refused as error:
+            refused.append(str(error))
+            reject()
 
+    refused: list[str] = []
     run()
+    assert len(refused) <= examples / 4, refused
+
+
+class Refused(Exception):
+    """Spark has no plan for a query: one with a correlated subquery in ON, for instance."""
+
+
+def _asked(bench: Bench, sql: str) -> str:
+    """A query that Spark takes as it stands.
+
+    Raises:
+        Refused: If it does not.
+    """
+    try:
+        bench.handle.session.sql(sql)
+    except AnalysisException as error:
+        raise Refused(f"{sql}: {error}") from error
+    return sql
 
 
 def _check(bench: Bench, case: Case) -> None:
@@ -57,11 +81,12 @@ def _check(bench: Bench, case: Case) -> None:
     models = []
     for below in case.below:
         if below.kind == MODEL:
-            models.append(View(bench, f"{below.name}_{number}", here(below.sql)))
+            models.append(View(bench, f"{below.name}_{number}", _asked(bench, here(below.sql))))
             models[-1].refresh("full")
         else:
-            bench.sql(f"create or replace view {below.name}_{number} as {here(below.sql)}")
-    view = View(bench, f"m{number}", here(case.sql))
+            text = _asked(bench, here(below.sql))
+            bench.sql(f"create or replace view {below.name}_{number} as {text}")
+    view = View(bench, f"m{number}", _asked(bench, here(case.sql)))
     bench.views.append(view)
     first = [view.refresh("full").refresh, *(m.run().refresh for m in models)]
     rebuilt = any(limit(refresh) for refresh in first)
