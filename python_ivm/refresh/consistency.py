@@ -13,6 +13,7 @@ from python_ivm.algebra.normalize import without_top_order
 from python_ivm.errors import InvalidModel
 from python_ivm.refresh.emit import QUERY, relation_name, source_relations, text
 from python_ivm.refresh.model import Model
+from python_ivm.refresh.remembering import Remembering
 from python_ivm.refresh.request import Request, Warehouse
 from python_ivm.refresh.versions import state_history
 from python_ivm.sources.clock import Clock, Instant
@@ -100,7 +101,7 @@ def one_of_several(
     Returns:
         A query without ORDER BY and LIMIT at the top; None if the text itself has one result.
     """
-    model = Model(Request("", sql, ("", ""), ("", "")), warehouse)
+    model = Model(Request("", sql, ("", ""), ("", "")), Remembering(warehouse))
     query = bind(model.reading.tree, model.schemas())
     if not query.chooses:
         return None

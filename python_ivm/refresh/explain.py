@@ -13,13 +13,14 @@ from python_ivm.delta.bounds import Key, Range
 from python_ivm.delta.compile import delta
 from python_ivm.delta.term import Changes, Term
 from python_ivm.errors import IvmError
-from python_ivm.refresh import emit
+from python_ivm.refresh import emit, versions
 from python_ivm.refresh.bounding import Bounding
 from python_ivm.refresh.maintained import Maintained, maintained
 from python_ivm.refresh.maintenance_graph import text
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.recomputation import recomputations
+from python_ivm.refresh.remembering import Remembering
 from python_ivm.refresh.request import Request, Warehouse
 from python_ivm.refresh.statements import Statement
 from python_ivm.sources.clock import CLOCK
@@ -44,8 +45,9 @@ def explain(request: Request, warehouse: Warehouse) -> str:
         Unsupported: If the query cannot be maintained at all.
     """
     try:
-        model = Model(request, warehouse)
-        found = model.found
+        asked = Remembering(warehouse)
+        found = versions.state_history(asked, request.state)
+        model = Model(request, asked, found)
         how = maintained(model, None)
         title = f"{request.model}: {emit.relation_name(request.view)}"
         parts = [title, "=" * len(title), _now(found)]

@@ -9,7 +9,7 @@ from python_ivm.refresh import versions
 from python_ivm.refresh.catalog import Catalog
 from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.remembering import Remembering
-from python_ivm.refresh.request import Request, Warehouse
+from python_ivm.refresh.request import Request
 from python_ivm.sources.clock import Clock, Instant
 from python_ivm.sources.history import SourceChange
 from python_ivm.sql.clock import asked, at, calls
@@ -17,7 +17,7 @@ from python_ivm.sql.determinism import check_deterministic
 from python_ivm.sql.inline import read
 from python_ivm.sql.parse import DIALECT, TableReference, parse
 from python_ivm.sql.schema import Schemas, TableSchema
-from python_ivm.state.bookmark import Bookmark, digest
+from python_ivm.state.bookmark import NOT_BUILT, Bookmark, Found, digest
 
 _SIZES_LAST = 16
 """After so many refreshes tables are asked for their sizes again, which takes jobs of Spark's for
@@ -39,20 +39,25 @@ class Model:
         sizes: Bytes of tables, by name, as far as they were asked for.
     """
 
-    def __init__(self, request: Request, warehouse: Warehouse) -> None:
+    def __init__(self, request: Request, warehouse: Remembering, found: Found = NOT_BUILT) -> None:
         """Parse the model and refuse what no rebuild would cure.
+
+        Args:
+            request: What is asked for.
+            warehouse: Is asked.
+            found: What the history of the model's state says.
 
         Raises:
             InvalidModel: If the SQL is wrong.
             Unsupported: If its result does not follow from its sources.
         """
         self.request = request
-        self.warehouse = Remembering(warehouse)
+        self.warehouse = warehouse
+        self.found = found
         parsed = parse(request.sql)
         check_deterministic(parsed)
         text = parsed.sql(dialect=DIALECT, comments=False)
         self.query_hash = digest(text, dict(request.settings))
-        self.found = versions.state_history(self.warehouse, request.state)
         self.sizes = _sizes(self.found.bookmark)
         self._catalog = Catalog(self.warehouse, request.settings, self.found.steady)
         self.reading = read(request.sql, self._catalog)

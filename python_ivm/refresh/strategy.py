@@ -14,6 +14,7 @@ from python_ivm.refresh.maintained import Maintained, maintained
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.reading import reads_little
 from python_ivm.refresh.reason import Reason, planner_error
+from python_ivm.refresh.remembering import Remembering
 from python_ivm.refresh.request import OnConfigurationChange, Policy, Request, Warehouse
 from python_ivm.refresh.statements import Refresh, Statement, Strategy
 from python_ivm.sources.clock import CLOCK
@@ -51,8 +52,9 @@ class Planner:
     def __init__(self, request: Request, warehouse: Warehouse) -> None:
         """Read the model, and refuse what no rebuild would cure."""
         self.request = request
-        self.model = Model(request, warehouse)
-        self.warehouse = self.model.warehouse
+        self.warehouse = Remembering(warehouse)
+        found = versions.state_history(self.warehouse, request.state)
+        self.model = Model(request, self.warehouse, found)
 
     def plan(self, forced: Reason | None) -> Refresh:
         """The refresh."""

@@ -9,7 +9,7 @@ from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import Warehouse
 from python_ivm.sources.history import Change, SourceChange, SourceVersion, since
 from python_ivm.sql.parse import TableReference
-from python_ivm.state.bookmark import Found, newest
+from python_ivm.state.bookmark import NOT_BUILT, Found, newest
 
 CHANGE_FEED = "delta.enableChangeDataFeed"
 
@@ -19,7 +19,7 @@ def state_history(warehouse: Warehouse, state: tuple[str, ...]) -> Found:
     for limit in (2, 20, None):  # the one before tells which sources seldom change
         commits = warehouse.history(state, limit)
         if not commits:
-            return Found(None, True, None)
+            return NOT_BUILT
         found = newest(commits)
         if found.bookmark is not None or (limit is not None and len(commits) < limit):
             break

@@ -113,6 +113,9 @@ class Found:
     commit: Commit | None = None
 
 
+NOT_BUILT = Found(None, True, None)
+
+
 def newest(commits: Sequence[Commit]) -> Found:
     """The newest bookmark of a state table's commits (newest first)."""
     intact = True

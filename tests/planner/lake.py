@@ -293,6 +293,7 @@ class Lake:
 
     def history(self, parts: tuple[str, ...], limit: int | None) -> Sequence[Commit] | None:
         """The commits, newest first."""
+        assert all(parts), "Spark fails on a table without a name"
         commits = self.commits.get(parts[-1].lower())
         return None if commits is None else commits[:limit]
 
