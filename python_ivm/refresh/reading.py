@@ -83,9 +83,7 @@ def _bounds(merge: exp.Expr) -> Iterator[tuple[exp.Expr | None, str]]:
 def _width(condition: exp.Between) -> int:
     """How many whole numbers lie in a range; 0 for a range of something else."""
     low, high = condition.args["low"], condition.args["high"]
-    if isinstance(low, exp.Cast) or isinstance(high, exp.Cast):
-        return 0
-    return int(high.to_py()) - int(low.to_py()) + 1 if _is_key(low) and _is_key(high) else 0
+    return int(high.to_py()) - int(low.to_py()) + 1 if low.is_int and high.is_int else 0
 
 
 def _is_key(value: exp.Expr) -> bool:

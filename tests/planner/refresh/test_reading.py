@@ -30,6 +30,8 @@ def merge(b: str = "", stored: str = "") -> sqlglot.exp.Expr:
         (" AND b.k BETWEEN -9 AND 991", "", [STATE, JOINED]),
         (" AND b.k BETWEEN -9 AND 991 AND b.k IN (-9, 991)", "", [STATE]),
         (" AND b.d BETWEEN CAST('1999-05-01' AS DATE) AND CAST('2024-05-01' AS DATE)", "", [STATE]),
+        (" AND b.t BETWEEN 'a' AND 'z'", "", [STATE]),
+        (" AND b.w BETWEEN 0.5 AND 99999.5", "", [STATE]),
         (" AND b.k IN (1, 9)", "", [STATE]),
         (" AND b.k = CAST('2024-05-01' AS DATE)", "", [STATE]),
         (" AND d.k = 7", "", [STATE, JOINED]),
