@@ -72,7 +72,7 @@ def join_lateral(
         other = select.binder.query(tree, lateral.alias or "derived", select.ctes)
         columns: list[exp.Expr] = [c.expression() for c in other.schema]
         return _joined(select, node, other, (), lateral, names, columns, left, on)
-    if inside.is_simple():
+    if inside.is_simple() and not tree.args.get("distinct"):
         return _simple(select, node, inside, lateral, names, left, on)
     grouped = any(tree.args.get(k) for k in ("group", "distinct"))
     if inside.is_simple(aggregates=True) and not grouped:

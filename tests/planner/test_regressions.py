@@ -385,3 +385,18 @@ def test_a_model_over_a_model_that_stores_a_value_as_a_field(lake: Lake, call: s
     lake.change("x", delete=[(1, 20, 2)], insert=[(2, 40, 4), (3, 50, 5)])
     for name, sql in (("m1", below), ("m2", above)):
         lake.refresh_and_check(name, sql, Strategy.INCREMENTAL)
+
+
+@pytest.mark.parametrize("item", ["lt.i", "lt.i + 1"])
+def test_a_correlated_lateral_subquery_with_distinct(lake: Lake, item: str) -> None:
+    """DISTINCT was lost where FROM and WHERE were all that the subquery had besides."""
+    lake.create("x", {"i": "int"}, [(1,), (1,), (2,)])
+    view = View(
+        lake,
+        f"select x.i, q.n from s.x, lateral (select distinct {item} as n from s.x lt "
+        "where lt.i = x.i) q",
+    )
+    lake.change("x", insert=[(1,), (3,)])
+    view.refresh()
+    lake.change("x", delete=[(1,), (2,)])
+    view.refresh()
