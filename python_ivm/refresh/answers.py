@@ -15,6 +15,8 @@ T = TypeVar("T")
 _RECENT = 8
 """So many commits are asked for at the least: to read a few costs no more than to read one."""
 
+_DETAIL = "detail"
+
 
 @dataclass
 class _Table:
@@ -22,14 +24,12 @@ class _Table:
 
     Attributes:
         commits: Its newest commits, newest first; None if it is missing or not a Delta table.
-        detail: Its newest version, where that was asked before.
         complete: Whether there are no others.
         others: The other answers, by question.
         lock: Held while something is asked, so that no two threads ask the same.
     """
 
     commits: Sequence[Commit] | None = ()
-    detail: Detail | None = None
     complete: bool = False
     others: dict[str, object] = field(default_factory=dict)
     lock: RLock = field(default_factory=RLock)
@@ -69,7 +69,8 @@ class Answers:
         table: _Table, limit: int | None, ask: Callable[[int | None], Sequence[Commit] | None]
     ) -> None:
         newest = table.commits[0].version if table.commits else None
-        seen = table.detail.modified if table.detail is not None else None
+        detail = table.others.get(_DETAIL)
+        seen = detail.modified if isinstance(detail, Detail) else None
         most = None if limit is None else max(limit, _RECENT)
         while True:
             found = ask(most)
@@ -91,10 +92,7 @@ class Answers:
 
     def detail(self, parts: Name, ask: Callable[[], Detail | None]) -> Detail | None:
         """A table's newest version as of the first question."""
-        table = self._table(parts)
-        with table.lock:
-            table.detail = self.other(parts, "detail", ask)
-            return table.detail
+        return self.other(parts, _DETAIL, ask)
 
     def other(self, parts: Name, question: str, ask: Callable[[], T]) -> T:
         """Any other answer about a table, or about none."""

@@ -17,7 +17,7 @@ from python_ivm.algebra.nodes import Aggregate, Filter, Join, LeftJoin, Node, Pr
 from python_ivm.algebra.normalize import conjuncts
 from python_ivm.errors import NotYetImplemented
 from python_ivm.sql.by_key import by_key, outer_columns
-from python_ivm.sql.grouping import HOLE, AfterGrouping
+from python_ivm.sql.grouping import HOLE, AfterGrouping, has_aggregate
 from python_ivm.sql.parse import position
 from python_ivm.sql.relations import Relations
 from python_ivm.sql.subqueries import Inside, equal_keys, of_no_rows
@@ -72,10 +72,9 @@ def join_lateral(
         other = select.binder.query(tree, lateral.alias or "derived", select.ctes)
         columns: list[exp.Expr] = [c.expression() for c in other.schema]
         return _joined(select, node, other, (), lateral, names, columns, left, on)
-    if inside.is_simple() and not tree.args.get("distinct"):
-        return _simple(select, node, inside, lateral, names, left, on)
-    grouped = any(tree.args.get(k) for k in ("group", "distinct"))
-    if inside.is_simple(aggregates=True) and not grouped:
+    if inside.is_simple(aggregates=True):  # nor DISTINCT, which a join would lose
+        if not any(map(has_aggregate, tree.selects)):
+            return _simple(select, node, inside, lateral, names, left, on)
         node = _aggregated(select, node, inside, lateral, names)
         if on is None or on == exp.true():
             return node
