@@ -15,34 +15,20 @@ from functools import reduce
 from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef
-from python_ivm.algebra.nodes import (
-    Aggregate,
-    At,
-    Filter,
-    Join,
-    LeftJoin,
-    Mark,
-    Node,
-    Project,
-    Scan,
-    SemiJoin,
-    UnionAll,
-    Window,
-)
+from python_ivm.algebra.nodes import At, Filter, Join, LeftJoin, Node, SemiJoin
 from python_ivm.algebra.normalize import bottom_up
-from python_ivm.algebra.plans import OncePerNode
+from python_ivm.delta.origins import (
+    DATE,
+    WHOLE_NUMBERS,
+    Key,
+    Kinds,
+    Origins,
+    equalities,
+    family,
+    keeps,
+)
 
-_WHOLE_NUMBERS = frozenset({"tinyint", "smallint", "int", "bigint"})
-_DATE = "date"
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
-
-
-@dataclass(frozen=True, order=True)
-class Key:
-    """A column of a source's change."""
-
-    source: str
-    column: str
 
 
 @dataclass(frozen=True)
@@ -74,9 +60,9 @@ class Range:
         if kind is None or not given:
             return None
         values: set[int | str]
-        if kind in _WHOLE_NUMBERS:
+        if kind in WHOLE_NUMBERS:
             values = {int(text) for text in given}
-        elif kind == _DATE and all(_ISO_DATE.fullmatch(text) for text in given):
+        elif kind == DATE and all(_ISO_DATE.fullmatch(text) for text in given):
             values = set(given)
         else:
             return None
@@ -121,11 +107,9 @@ class Range:
     def _literal(self, value: int | str) -> exp.Expr:
         if isinstance(value, int):
             return exp.convert(value)
-        return exp.cast(exp.Literal.string(value), _DATE)
+        return exp.cast(exp.Literal.string(value), DATE)
 
 
-Kinds = Callable[[str, str], str | None]
-"""The Spark type of a source's column; None where it is not known."""
 Ask = Callable[[Collection[Key]], Mapping[Key, Range]]
 """Ranges of columns of changes; one that has only NULLs or is not known is left out."""
 Large = Callable[[str], bool]
@@ -224,139 +208,44 @@ class _Implied:
     stays_left: bool
 
 
-Origins = frozenset[tuple[str, str, At]]
-"""Columns of tables: source, column and state."""
-
-
 class _Traced:
-    """Where the values of columns come from."""
+    """What the keys of changes bound."""
 
     def __init__(self, kinds: Kinds, large: Large) -> None:
         self._kinds = kinds
         self._large = large
-        self._once = OncePerNode()
+        self._origins = Origins(kinds)
+
+    def keys(self, node: Node, column: ColumnRef) -> frozenset[Key]:
+        """As :meth:`Origins.keys`."""
+        return self._origins.keys(node, column)
 
     def implied(self, node: Node) -> Iterator[_Implied]:
         """The columns below a join that an equality bounds."""
-        for changed, read, or_null in _equalities(node):
-            giving, reading = self._input_with(node, changed), self._input_with(node, read)
-            if giving is None or reading is None or giving is reading or _keeps(node, read):
+        for changed, read, or_null in equalities(node):
+            giving = self._origins.input_with(node, changed)
+            reading = self._origins.input_with(node, read)
+            if giving is None or reading is None or giving is reading or keeps(node, read):
                 continue
             keys = self.keys(giving, changed)
             if keys and self._is_read(reading, read, keys):
                 stays_left = isinstance(node, SemiJoin) and reading is node.left
                 yield _Implied(read, keys, or_null, stays_left)
 
-    def keys(self, node: Node, column: ColumnRef) -> frozenset[Key]:
-        """The columns of changes that hold all values of a column but NULL; none if others may."""
-        origins = self._origins(node, column) or frozenset()
-        for source, name, at in origins:
-            if at is not At.DELTA or _family(self._kinds(source, name)) is None:
-                return frozenset()
-        return frozenset(Key(source, name) for source, name, _ in origins)
-
     def read(self, node: Node, column: ColumnRef) -> frozenset[Key]:
         """The tables' columns that one of a join's inputs shows as a column."""
-        below = self._input_with(node, column)
-        origins = self._origins(below, column) if below is not None else None
+        below = self._origins.input_with(node, column)
+        origins = self._origins.of(below, column) if below is not None else None
         return frozenset(Key(source, n) for source, n, at in origins or () if at is not At.DELTA)
 
     def _is_read(self, node: Node, column: ColumnRef, keys: frozenset[Key]) -> bool:
         """Whether a column comes from large tables, with values like those of the keys."""
-        origins = self._origins(node, column)
+        origins = self._origins.of(node, column)
         if not origins or all(at is At.DELTA for _, _, at in origins):
             return False
-        families = {_family(self._kinds(key.source, key.column)) for key in keys}
+        families = {family(self._kinds(key.source, key.column)) for key in keys}
         # The types of the state's own columns are not known: they are the keys of its groups.
-        known = [self._kinds(source, name) for source, name, _ in origins]
-        families |= {_family(kind) for kind in known if kind is not None}
+        known = [kind for kind in self._origins.kinds(node, column) if kind is not None]
+        families |= set(map(family, known))
         read = {source for source, _, at in origins if at is not At.DELTA}
         return len(families) == 1 and any(map(self._large, sorted(read)))
-
-    def _origins(self, node: Node, column: ColumnRef) -> Origins | None:
-        """The tables' columns that hold a column's values but NULL; None if it is computed."""
-        return self._once(column, node, lambda: self._origins_below(node, column))
-
-    def _origins_below(self, node: Node, column: ColumnRef) -> Origins | None:
-        match node:
-            case Scan():
-                return frozenset({(node.source, column.name, node.at)})
-            case UnionAll():
-                index = node.names.index(column.name)
-                every: Origins = frozenset()
-                for part in node.parts:
-                    origins = self._origins(part, part.schema[index])
-                    if origins is None:
-                        return None
-                    every |= origins
-                return every
-            case Project() | Window() | Mark() | Aggregate():
-                items = node.keys if isinstance(node, Aggregate) else node.items
-                item = next((i.expression for i in items if i.name == column.name), None)
-                if not isinstance(item, exp.Column):
-                    return None
-                column = ColumnRef(item.table, item.name)
-        below = self._input_with(node, column)
-        if below is None:
-            return None
-        own = self._origins(below, column)
-        return own and (self._origins_of_equal(node, column, own) or own)
-
-    def _origins_of_equal(self, node: Node, column: ColumnRef, own: Origins) -> Origins | None:
-        """The columns of changes whose values a join leaves of a column that is read."""
-        if own is None or all(at is At.DELTA for _, _, at in own):
-            return None
-        others = self._equal_to(node, column)
-        for other in others if others and not _keeps(node, column) else ():
-            below = self._input_with(node, other)
-            origins = self._origins(below, other) if below is not None else None
-            if origins and all(at is At.DELTA for _, _, at in origins):
-                every = {_family(self._kinds(s, name)) for s, name, _ in (*own, *origins)}
-                if len(every) == 1 and None not in every:
-                    return origins
-        return None
-
-    def _equal_to(self, node: Node, column: ColumnRef) -> list[ColumnRef]:
-        """The columns that a join's conditions equate to one."""
-        return self._once("equal", node, lambda: _equal_columns(node)).get(column, [])
-
-    def _input_with(self, node: Node, column: ColumnRef) -> Node | None:
-        """The first of a node's inputs that has a column."""
-        return self._once("inputs", node, lambda: _inputs_by_column(node)).get(column)
-
-
-def _equal_columns(node: Node) -> dict[ColumnRef, list[ColumnRef]]:
-    equal: dict[ColumnRef, list[ColumnRef]] = {}
-    for one, other, _ in _equalities(node):
-        equal.setdefault(one, []).append(other)
-    return equal
-
-
-def _inputs_by_column(node: Node) -> dict[ColumnRef, Node]:
-    return {ref: child for child in reversed(node.inputs) for ref in child.schema}
-
-
-def _equalities(node: Node) -> Iterator[tuple[ColumnRef, ColumnRef, bool]]:
-    """The columns that a join's conditions equate, both ways, and whether NULL equals NULL."""
-    if not isinstance(node, (Join, LeftJoin, SemiJoin)):
-        return
-    for condition in node.conditions:
-        if not isinstance(condition, (exp.EQ, exp.NullSafeEQ)):
-            continue
-        one, other = condition.this.unnest(), condition.expression.unnest()
-        if isinstance(one, exp.Column) and isinstance(other, exp.Column):
-            refs = ColumnRef(one.table, one.name), ColumnRef(other.table, other.name)
-            for first, second in (refs, refs[::-1]):
-                yield first, second, isinstance(condition, exp.NullSafeEQ)
-
-
-def _keeps(node: Node, column: ColumnRef) -> bool:
-    """Whether a join keeps the rows of a column's side that have no match."""
-    keeps = isinstance(node, LeftJoin) or (isinstance(node, SemiJoin) and node.anti)
-    return keeps and column in node.inputs[0].schema
-
-
-def _family(kind: str | None) -> str | None:
-    if kind in _WHOLE_NUMBERS:
-        return "whole number"
-    return _DATE if kind == _DATE else None

@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 from python_ivm.algebra.columns import ColumnRef
 from python_ivm.algebra.nodes import Node
-from python_ivm.delta.bounds import Key, Range, bounded, looked_up
+from python_ivm.delta.bounds import Range, bounded, looked_up
+from python_ivm.delta.origins import Key
 from python_ivm.refresh import emit
 from python_ivm.refresh.model import Model
 from python_ivm.sources.history import SourceChange

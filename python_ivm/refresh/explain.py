@@ -9,8 +9,9 @@ from python_ivm.algebra.columns import ColumnRef
 from python_ivm.algebra.nodes import Node
 from python_ivm.algebra.normal_form import normal_forms
 from python_ivm.algebra.printer import one_line, tree
-from python_ivm.delta.bounds import Key, Range
+from python_ivm.delta.bounds import Range
 from python_ivm.delta.compile import delta
+from python_ivm.delta.origins import Key
 from python_ivm.delta.term import Changes, Term
 from python_ivm.errors import IvmError
 from python_ivm.refresh import emit, versions

@@ -51,6 +51,7 @@ class Relations:
         """The type of an expression over a SELECT's FROM; unknown where sqlglot cannot tell."""
         try:
             qualified = self._qualified(around, exp.alias_(expression.copy(), "asked"))
+            _write_laterals_as_tables(qualified)
             typed = annotate_types(qualified, schema=self.schema, dialect=DIALECT)
         except SqlglotError:
             return UNKNOWN
@@ -67,6 +68,14 @@ class Relations:
         for name, cte in _visible_ctes(around).items():
             probe.with_(exp.to_identifier(name), as_=cte.copy(), copy=False)
         return qualify(probe, schema=self.schema, dialect=DIALECT)
+
+
+def _write_laterals_as_tables(tree: exp.Select) -> None:
+    """Write LATERAL subqueries as derived tables, whose columns' types sqlglot looks up."""
+    for lateral in list(tree.find_all(exp.Lateral)):
+        if isinstance(lateral.this, exp.Subquery):
+            alias = lateral.args.get("alias")
+            lateral.replace(exp.Subquery(this=lateral.this.this, alias=alias))
 
 
 def refuse_unnamed_join(error: SqlglotError) -> None:

@@ -18,6 +18,7 @@ LIMITS = {
     "A LATERAL subquery": "`LATERAL` subqueries of some shapes",
     "LEFT JOIN LATERAL": "`LATERAL` subqueries of some shapes",
     "beside a join in parentheses": "beside a join in parentheses",
+    "PIVOT by a column of unknown type": "by a column whose type",
     "of a query further out": "subqueries that name columns of a query further out",
 }
 """Of each rebuild that a random model may meet: part of its reason, and where docs/ tell of it."""

@@ -400,3 +400,14 @@ def test_a_correlated_lateral_subquery_with_distinct(lake: Lake, item: str) -> N
     view.refresh()
     lake.change("x", delete=[(1,), (2,)])
     view.refresh()
+
+
+def test_pivot_by_a_column_of_a_lateral_subquery(xy: Lake) -> None:
+    """The type of such a column was not known, so that the view was rebuilt."""
+    view = View(
+        xy,
+        "select * from (select g.hi, x.v from s.x, lateral (select max(y.i) as hi from s.y "
+        "where y.i = x.i) g) pivot (max(v) for hi in (1 as one, 2 as two))",
+    )
+    changed(xy)
+    view.refresh()
