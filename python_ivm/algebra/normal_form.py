@@ -128,13 +128,13 @@ def _accepted(
         owner[column]
         for condition in conditions
         for conjunct in conjuncts(condition)
-        for column in _null_rejected(conjunct)
+        for column in null_rejected(conjunct)
         if column in owner
     }
     return [term for term in terms if needed <= term]
 
 
-def _null_rejected(condition: exp.Expr) -> set[ColumnRef]:
+def null_rejected(condition: exp.Expr) -> set[ColumnRef]:
     """The columns without whose value a condition is not true."""
     condition = condition.unnest()
     if isinstance(condition, exp.Not) and isinstance(condition.this.unnest(), exp.Is):

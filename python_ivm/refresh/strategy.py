@@ -165,15 +165,17 @@ class Planner:
             instant=clock.post if clock is not None else None,
         )
         try:
-            terms = delta(how.layout.input, delta_changes)
+            bounding = Bounding(self.model, changes)
+            layout = replace(how.layout, input=bounding.by_key(how.layout.input))
+            terms = delta(layout.input, delta_changes)
             statement = emit.merge_statement(
                 self.request,
-                how.layout,
+                layout,
                 terms,
                 delta_changes,
                 changes,
                 clock,
-                Bounding(self.model, changes),
+                bounding,
                 version,
                 lambda merge: reads_little(merge, read.values(), self.model.size),
             )

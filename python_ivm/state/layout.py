@@ -99,6 +99,9 @@ def _peel(
     sort: Sort | None = None
     node = plan
     while True:
+        kept = isinstance(node, Project) and isinstance(node.input, Sort)
+        if kept and (condition is not None or sort is not None):
+            return items, condition, sort, node  # only its columns are left above a LIMIT
         if isinstance(node, Project):
             mapping = {ColumnRef(node.relation, i.name): i.expression for i in node.items}
             items = tuple(Named(i.name, substitute(i.expression, mapping)) for i in items)

@@ -411,3 +411,12 @@ def test_pivot_by_a_column_of_a_lateral_subquery(xy: Lake) -> None:
     )
     changed(xy)
     view.refresh()
+
+
+@pytest.mark.parametrize("above", ["where hi > 0", "order by hi", "order by hi limit 1"])
+def test_rows_are_chosen_or_ordered_above_a_limit_over_a_join(xy: Lake, above: str) -> None:
+    """The planner failed: it looked for the join's own columns above the LIMIT."""
+    first = "select x.v as hi from s.x join s.y on x.i = y.i order by x.v desc, y.i limit 2"
+    view = View(xy, f"select hi from ({first}) {above}")
+    changed(xy)
+    view.refresh()
