@@ -15,21 +15,14 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from python_ivm.algebra.columns import ColumnRef, columns_of
+from python_ivm.algebra.columns import ColumnRef
+from python_ivm.algebra.conditions import conjuncts, null_rejected
 from python_ivm.algebra.nodes import Filter, FullJoin, Join, LeftJoin, Node, Scan, SemiJoin
-from python_ivm.algebra.normalize import conjuncts
 
 Term = frozenset[str]
 """The relations that a term joins."""
 
 _JOINS = (Join, LeftJoin, FullJoin, Filter, SemiJoin)
-
-_STRICT = (
-    exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.Like, exp.Add, exp.Sub,
-    exp.Mul, exp.Div, exp.Mod, exp.Neg, exp.Paren, exp.Column, exp.Identifier, exp.Literal,
-    exp.Cast, exp.DataType,
-)  # fmt: skip
-"""Expressions of only these are NULL where one of their columns is."""
 
 
 @dataclass(frozen=True)
@@ -132,14 +125,3 @@ def _accepted(
         if column in owner
     }
     return [term for term in terms if needed <= term]
-
-
-def null_rejected(condition: exp.Expr) -> set[ColumnRef]:
-    """The columns without whose value a condition is not true."""
-    condition = condition.unnest()
-    if isinstance(condition, exp.Not) and isinstance(condition.this.unnest(), exp.Is):
-        inner = condition.this.unnest()
-        return columns_of(inner.this) if isinstance(inner.expression, exp.Null) else set()
-    if all(isinstance(part, _STRICT) for part in condition.walk()):
-        return columns_of(condition)
-    return set()

@@ -9,6 +9,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, Named, columns_of, substitute
+from python_ivm.algebra.conditions import common_conjuncts
 from python_ivm.algebra.nodes import (
     Aggregate,
     At,
@@ -264,38 +265,6 @@ def share_deltas(plan: Node) -> Node:
         return node
 
     return bottom_up(plan, rule)
-
-
-def conjuncts(condition: exp.Expr) -> list[exp.Expr]:
-    """The terms of a conjunction."""
-    return _terms(condition, exp.And)
-
-
-def common_conjuncts(condition: exp.Expr) -> list[exp.Expr]:
-    """The terms of a conjunction; those that all sides of a disjunction share come out of it.
-
-    ``(a and b) or (a and c)`` is ``a`` and ``b or c``, with NULLs, too.
-    """
-    found: list[exp.Expr] = []
-    for term in conjuncts(condition):
-        sides = [conjuncts(side) for side in _terms(term, exp.Or)]
-        shared = [c for c in sides[0] if all(c in side for side in sides)]
-        if len(sides) == 1 or not shared:
-            found.append(term)
-            continue
-        rest = [[c for c in side if c not in shared] for side in sides]
-        found += shared
-        if all(rest):
-            found.append(exp.paren(exp.or_(*(exp.and_(*side) for side in rest)), copy=False))
-    return found
-
-
-def _terms(condition: exp.Expr, connector: type[exp.Connector]) -> list[exp.Expr]:
-    if isinstance(condition, exp.Paren):
-        return _terms(condition.this, connector)
-    if isinstance(condition, connector):
-        return [*_terms(condition.left, connector), *_terms(condition.right, connector)]
-    return [condition]
 
 
 RULES: tuple[Callable[[Node], Node], ...] = (

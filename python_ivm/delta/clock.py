@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from python_ivm.algebra.conditions import conjuncts
 from python_ivm.algebra.nodes import ClockFilter, Filter
-from python_ivm.algebra.normalize import conjuncts
 from python_ivm.delta.affected import Inner
 from python_ivm.delta.term import Changes, Term
 from python_ivm.sources.clock import CLOCK, before, readings

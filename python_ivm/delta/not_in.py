@@ -1,36 +1,34 @@
-"""NOT IN over large tables, by conditions that are hashed or that few rows fulfil.
+"""NOT IN by conditions that can be hashed, or that few rows fulfil.
 
-``a NOT IN (SELECT b FROM R WHERE c)`` is the antijoin on ``coalesce(a = b, true) AND c``, for which
-each row has to be compared with each of the list. A comparison that is not false is true, or NULL
-because a is, or because b is, so that the same rows stay after three antijoins: on ``b IS NULL``,
-on ``a IS NULL`` and on ``a = b``. They read the list three times, which small tables do not repay.
+``a NOT IN (SELECT b FROM R WHERE c)`` is the antijoin on ``(a = b OR (a = b) IS NULL) AND c``, for
+which each row has to be compared with each of the list. A comparison that is not false is true, or
+NULL because a is, or because b is, so that the same rows stay after three antijoins: on ``b IS
+NULL``, on ``a IS NULL`` and on ``a = b`` (docs/decisions/0025).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, Named, columns_of, flat_names, substitute
-from python_ivm.algebra.nodes import Aggregate, Filter, Join, Node, Project, Scan, SemiJoin
-from python_ivm.algebra.normal_form import null_rejected
-from python_ivm.algebra.normalize import bottom_up, conjuncts
+from python_ivm.algebra.conditions import conjuncts, null_rejected, true_or_null
+from python_ivm.algebra.nodes import Aggregate, Filter, Join, Node, Project, SemiJoin
+from python_ivm.algebra.normalize import bottom_up
 from python_ivm.algebra.plans import size
 from python_ivm.delta.origins import Kinds, Origins, family
 
-_MOST_OPERATORS = 8
-"""So many a list may have: lists of lists would be read three times three times."""
+_MOST_OPERATORS = 60
+"""So many a list may have: lists in lists in lists would be read three by three by three times."""
 
 
-def not_in_by_key(plan: Node, kinds: Kinds, large: Callable[[str], bool]) -> Node:
-    """Write NOT IN as three antijoins where it is over large tables.
+def not_in_by_key(plan: Node, kinds: Kinds) -> Node:
+    """Write NOT IN as three antijoins where two columns of like types are compared.
 
     Args:
         plan: A plan of the sources' rows.
         kinds: The types of the sources' columns.
-        large: Whether a source is too large to compare each of its rows with a list.
 
     Returns:
         A plan with the same rows.
@@ -46,9 +44,6 @@ def not_in_by_key(plan: Node, kinds: Kinds, large: Callable[[str], bool]) -> Nod
         condition, asked, listed = compared
         if not _alike(origins.kinds(node.left, asked), origins.kinds(node.right, listed)):
             return node
-        sources = {n.source for n in node.walk() if isinstance(n, Scan)}
-        if not any(map(large, sorted(sources))):
-            return node
         others = tuple(c for c in node.conditions if c is not condition)
         left = node.left
         if not _never_null(node.right, listed):
@@ -63,10 +58,8 @@ def not_in_by_key(plan: Node, kinds: Kinds, large: Callable[[str], bool]) -> Nod
 
 def _compared(condition: exp.Expr, node: SemiJoin) -> tuple[exp.Expr, ColumnRef, ColumnRef] | None:
     """The condition itself, the left and the right column, if it is NOT IN's of two columns."""
-    if not isinstance(condition, exp.Coalesce) or condition.expressions != [exp.true()]:
-        return None
-    equal = condition.this.unnest()
-    if not isinstance(equal, exp.EQ):
+    equal = condition.this.unnest() if isinstance(condition, exp.Or) else None
+    if not isinstance(equal, exp.EQ) or condition != true_or_null(equal):
         return None
     sides = equal.this.unnest(), equal.expression.unnest()
     refs = [ColumnRef(s.table, s.name) for s in sides if isinstance(s, exp.Column)]

@@ -7,7 +7,6 @@ from collections.abc import Collection, Mapping, Sequence
 from python_ivm.algebra.columns import ColumnRef
 from python_ivm.algebra.nodes import Node
 from python_ivm.delta.bounds import Range, bounded, looked_up
-from python_ivm.delta.not_in import not_in_by_key
 from python_ivm.delta.origins import Key
 from python_ivm.refresh import emit
 from python_ivm.refresh.model import Model
@@ -37,10 +36,6 @@ class Bounding:
         """The plan with bounds, and the ranges of those columns that have one."""
         return bounded(plan, columns, STATE, self._kind, self._ranges, self._large)
 
-    def by_key(self, plan: Node) -> Node:
-        """A plan of the sources' rows in which large lists are looked up by key."""
-        return not_in_by_key(plan, self._kind, self._large)
-
     def looked_up(self, plan: Node, columns: Sequence[ColumnRef]) -> frozenset[Key]:
         """The columns by which changed keys look up rows of sources and of the state."""
         return looked_up(plan, columns, STATE, self._kind)
@@ -52,7 +47,7 @@ class Bounding:
 
     def _kind(self, source: str, column: str) -> str | None:
         schema = self._schemas.get(source)
-        return None if schema is None else schema.columns.get(schema.spelling(column))
+        return None if schema is None else schema.kind(column)
 
     def _ranges(self, keys: Collection[Key]) -> Mapping[Key, Range]:
         """What the sources' change feeds hold of keys."""

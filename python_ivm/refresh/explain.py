@@ -113,7 +113,6 @@ def _on_changes(
     clock = model.clock(found.bookmark)
 
     bounding = Bounding(model, current)
-    layout = replace(how.layout, input=bounding.by_key(how.layout.input))
     keys: set[Key] = set()
 
     def noted(plan: Node, columns: Sequence[ColumnRef]) -> tuple[Node, Mapping[ColumnRef, Range]]:
@@ -122,12 +121,12 @@ def _on_changes(
 
     def written(terms: list[Term], changes: Changes, sources: dict[str, SourceChange]) -> Statement:
         return emit.merge_statement(
-            request, layout, terms, changes, sources, clock, noted, found.version
+            request, how.layout, terms, changes, sources, clock, noted, found.version
         )
 
     if model.asked:
         changes = Changes({CLOCK: False})
-        terms = delta(layout.input, changes)
+        terms = delta(how.layout.input, changes)
         if terms:
             merge = written(terms, changes, current)
             body = f"Terms of the delta:\n{_titles(terms)}\n\n{merge.sql}"
@@ -141,7 +140,7 @@ def _on_changes(
             key: replace(current[key], pre=pre, post=post, change=Change.GENERAL),
         }
         changes = Changes({key: False})
-        terms = delta(layout.input, changes)
+        terms = delta(how.layout.input, changes)
         statement = written(terms, changes, changed)
         body = f"Terms of the delta:\n{_titles(terms)}\n\n{statement.sql}"
         sections.append(_section(f"When {key} changes", body))

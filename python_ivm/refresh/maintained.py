@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from python_ivm.algebra.nodes import Aggregate, Filter, Project, Sort
 from python_ivm.algebra.printer import tree
 from python_ivm.delta.compile import delta
+from python_ivm.delta.not_in import not_in_by_key
 from python_ivm.delta.term import Changes
 from python_ivm.errors import InvalidModel, NotYetImplemented, Unsupported
 from python_ivm.refresh import emit
@@ -48,6 +49,10 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
         Unsupported: If its result does not follow from its sources.
     """
     schemas = model.schemas()
+
+    def kind(source: str, column: str) -> str | None:
+        return schemas[source].kind(column)
+
     try:
         query = bind(model.reading.tree, schemas)
         _refuse_own_names(query)
@@ -57,6 +62,7 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
             check_user_functions(model.reading.tree, model.warehouse.user_functions(), promised)
             types = _ask_types(model, query)
         decided = layout(query, types)
+        decided = replace(decided, input=not_in_by_key(decided.input, kind))
         if building:
             described = model.warehouse.describe(model.request.sql)
             decided = replace(decided, columns=tuple(name for name, _ in described))
@@ -74,7 +80,7 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
     except Exception as error:
         return planner_error(error)
     used = {
-        node: {c: schemas[node].columns.get(schemas[node].spelling(c)) for c in columns}
+        node: {c: schemas[node].kind(c) for c in columns}
         for node, columns in _used_columns(query).items()
     }
     stored = [(key.name, key.expression.sql(dialect=DIALECT)) for key in decided.keys]

@@ -165,17 +165,15 @@ class Planner:
             instant=clock.post if clock is not None else None,
         )
         try:
-            bounding = Bounding(self.model, changes)
-            layout = replace(how.layout, input=bounding.by_key(how.layout.input))
-            terms = delta(layout.input, delta_changes)
+            terms = delta(how.layout.input, delta_changes)
             statement = emit.merge_statement(
                 self.request,
-                layout,
+                how.layout,
                 terms,
                 delta_changes,
                 changes,
                 clock,
-                bounding,
+                Bounding(self.model, changes),
                 version,
                 lambda merge: reads_little(merge, read.values(), self.model.size),
             )

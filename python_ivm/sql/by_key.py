@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from python_ivm.algebra.conditions import conjuncts
 from python_ivm.algebra.nodes import Node
-from python_ivm.algebra.normalize import conjuncts
 from python_ivm.errors import NotYetImplemented
 from python_ivm.sql.grouping import has_aggregate
 from python_ivm.sql.parse import position

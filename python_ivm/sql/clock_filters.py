@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from python_ivm.algebra.columns import columns_of
+from python_ivm.algebra.conditions import conjuncts
 from python_ivm.algebra.nodes import ClockFilter, Filter, Join, Node
-from python_ivm.algebra.normalize import conjuncts
 from python_ivm.errors import NotYetImplemented
 from python_ivm.sources.clock import readings
 from python_ivm.sql.parse import position

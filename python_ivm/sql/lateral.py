@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, Named, columns_of, flat_names, substitute
+from python_ivm.algebra.conditions import conjuncts
 from python_ivm.algebra.nodes import Aggregate, Filter, Join, LeftJoin, Node, Project
-from python_ivm.algebra.normalize import conjuncts
 from python_ivm.errors import NotYetImplemented
 from python_ivm.sql.by_key import by_key, outer_columns
 from python_ivm.sql.grouping import HOLE, AfterGrouping, has_aggregate

@@ -9,7 +9,7 @@ from sqlglot import exp
 from sqlglot.errors import OptimizeError, SqlglotError
 from sqlglot.optimizer.qualify import qualify as sqlglot_qualify
 
-from python_ivm.algebra.normalize import conjuncts
+from python_ivm.algebra.conditions import conjuncts
 from python_ivm.errors import InvalidModel
 from python_ivm.sql.generators import as_lateral_views
 from python_ivm.sql.lateral import qualify_inner_names

@@ -27,6 +27,10 @@ class TableSchema:
         """A column's name as the table spells it."""
         return next((name for name in self.columns if name.lower() == lower), lower)
 
+    def kind(self, lower: str) -> str | None:
+        """A column's Spark type; None if there is no such column."""
+        return self.columns.get(self.spelling(lower))
+
 
 Schemas = Mapping[str, TableSchema]
 """Table schemas by :attr:`TableSchema.key`."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, Named, columns_of, flat_names, substitute
+from python_ivm.algebra.conditions import conjuncts
 from python_ivm.algebra.nodes import (
     Aggregate,
     Filter,
@@ -20,7 +21,6 @@ from python_ivm.algebra.nodes import (
     Sort,
     Values,
 )
-from python_ivm.algebra.normalize import conjuncts
 from python_ivm.algebra.plans import ends_in_generate
 from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.sources.clock import readings

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, Named, columns_of, flat_names, substitute
+from python_ivm.algebra.conditions import common_conjuncts, true_or_null
 from python_ivm.algebra.nodes import (
     Aggregate,
     Filter,
@@ -23,7 +24,6 @@ from python_ivm.algebra.nodes import (
     Project,
     SemiJoin,
 )
-from python_ivm.algebra.normalize import common_conjuncts
 from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.sql.by_key import by_key, outer_columns
 from python_ivm.sql.grouping import HOLE, AfterGrouping, has_aggregate
@@ -265,7 +265,7 @@ class Subqueries:
             exp.EQ(this=exp.paren(self.around.expression(w)), expression=exp.paren(v))
             for w, v in zip(wanted, values, strict=True)
         ]
-        unknown = exp.func("coalesce", exp.and_(*(e.copy() for e in equal)), exp.true())
+        unknown = true_or_null(exp.and_(*(e.copy() for e in equal)))
         return Matched(other, (*equal, *conditions), (unknown, *conditions))
 
     def _scalar(self, select: exp.Query) -> Scalar | Correlated:
