@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, Named, columns_of, flat_names, substitute
 from python_ivm.algebra.conditions import conjuncts, null_rejected, true_or_null
-from python_ivm.algebra.nodes import Aggregate, Filter, Join, Node, Project, SemiJoin
+from python_ivm.algebra.nodes import Filter, Join, Node, Project, SemiJoin, Sort
 from python_ivm.algebra.normalize import bottom_up
 from python_ivm.algebra.plans import size
 from python_ivm.delta.origins import Kinds, Origins, family
@@ -90,9 +90,10 @@ def _without_null_asked(
 ) -> SemiJoin:
     """The rows that are not NULL, or for which the list is empty."""
     rows, conditions = _renamed(node.right, f"{node.label}_some", others)
-    if not others:  # whether there is any row is one row
+    if not others:
+        any_row = Sort(rows, (), limit=exp.Literal.number(1))
         one = tuple(Named(c.name, c.expression()) for c in rows.schema)
-        rows = Aggregate(rows, f"{node.label}_any", one, ())
+        rows = Project(any_row, f"{node.label}_any", one)
     return SemiJoin(left, rows, (_is_null(asked), *conditions), True, f"{node.label}_unknown")
 
 
