@@ -46,7 +46,7 @@ def _operators(plan: Node) -> Iterator[str]:
             keys = ", ".join(one_line(key) for key in node.partition)
             which = f"the changed partitions by {keys}" if keys else "all rows (no PARTITION BY)"
             yield f"{node.relation}: {which}, now and before, as any row can move all others"
-        elif isinstance(node, Sort) and (node.limit is not None or node.offset is not None):
+        elif isinstance(node, Sort) and node.order and (node.limit or node.offset):
             yield (
                 f"{node.schema[0].relation}: the sorted rows, now and before, as LIMIT and OFFSET "
                 "keep others when any row changes"
