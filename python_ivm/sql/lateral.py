@@ -18,9 +18,9 @@ from python_ivm.algebra.nodes import Aggregate, Filter, Join, LeftJoin, Node, Pr
 from python_ivm.errors import NotYetImplemented
 from python_ivm.sql.by_key import by_key, outer_columns
 from python_ivm.sql.grouping import HOLE, AfterGrouping, has_aggregate
+from python_ivm.sql.inside import Inside, equal_keys, of_no_rows
 from python_ivm.sql.parse import position
 from python_ivm.sql.relations import Relations
-from python_ivm.sql.subqueries import Inside, equal_keys, of_no_rows
 
 if TYPE_CHECKING:
     from python_ivm.sql.select import SelectBinder

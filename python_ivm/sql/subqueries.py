@@ -6,34 +6,30 @@ correlation is a conjunction at the subquery's top; papers/outer-join-semijoin-i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, Named, columns_of, flat_names, substitute
-from python_ivm.algebra.conditions import common_conjuncts, true_or_null
+from python_ivm.algebra.conditions import true_or_null
 from python_ivm.algebra.nodes import (
     Aggregate,
-    Filter,
     Join,
     LeftJoin,
     Mark,
     Node,
-    Project,
     SemiJoin,
 )
 from python_ivm.errors import InvalidModel, NotYetImplemented
-from python_ivm.sql.by_key import by_key, outer_columns
-from python_ivm.sql.grouping import HOLE, AfterGrouping, has_aggregate
+from python_ivm.sql.grouping import HOLE, AfterGrouping
+from python_ivm.sql.inside import Correlated, Inside, Scalar
 from python_ivm.sql.parse import position
 from python_ivm.sql.predicates import is_predicate, plain_predicates
 
 if TYPE_CHECKING:
     from python_ivm.sql.select import SelectBinder
-
-TOO_MANY = "[SCALAR_SUBQUERY_TOO_MANY_ROWS] More than one row returned by a subquery"
 
 
 @dataclass(frozen=True)
@@ -51,40 +47,6 @@ class Matched:
     conditions: tuple[exp.Expr, ...]
     unknown: tuple[exp.Expr, ...] | None = None
     negated: bool = False
-
-
-@dataclass(frozen=True)
-class Scalar:
-    """A subquery that is asked for its value.
-
-    Attributes:
-        other: At most one row for each row of the query around.
-        conditions: When that row belongs to a row of the query around; none if there is one row.
-        value: The value, over the columns of ``other``; NULLs there mean that there is no row.
-    """
-
-    other: Node
-    conditions: tuple[exp.Expr, ...]
-    value: exp.Expr
-
-
-@dataclass(frozen=True)
-class Correlated:
-    """A subquery that is asked for its value, and whose conditions are more than equalities.
-
-    Attributes:
-        rows: The subquery's rows.
-        conditions: Which of them belong to a row of the query around, over both sides' columns.
-        relation: The name of the aggregate that gives the value.
-        measures: Its measures.
-        value: The value, over that relation's columns; NULLs there mean that there is no row.
-    """
-
-    rows: Node
-    conditions: tuple[exp.Expr, ...]
-    relation: str
-    measures: tuple[Named, ...]
-    value: exp.Expr
 
 
 @dataclass
@@ -276,197 +238,6 @@ class Subqueries:
         return Inside(self.around, select).scalar()
 
 
-class Inside:
-    """Binds a subquery whose expressions may name columns of the query around it."""
-
-    def __init__(self, around: SelectBinder, tree: exp.Query) -> None:
-        """Take the query around and the subquery."""
-        self.around = around
-        self.tree = tree
-        self.binder = around.binder
-
-    def rows(
-        self, values: tuple[exp.Expr, ...]
-    ) -> tuple[Node, list[exp.Expr], tuple[exp.Expr, ...]]:
-        """The subquery's rows as a relation.
-
-        Args:
-            values: Expressions of the subquery that the caller compares.
-
-        Returns:
-            The relation, the values over its columns, and the correlated conditions.
-        """
-        if not self.is_simple():
-            if outer_columns(self.tree):
-                found = by_key(self.around, self.tree, "subquery")
-                return found.rows, list(found.columns[: len(values)]), found.conditions
-            whole = self._uncorrelated()
-            return whole, [c.expression() for c in whole.schema[: len(values)]], ()
-        select, node, correlated = self.from_and_where()
-        bound = [select.expression(v) for v in values]
-        own = set(node.schema)
-        used = {c for e in (*bound, *correlated) for c in columns_of(e) if c in own}
-        kept = [c for c in node.schema if c in used] or list(node.schema[:1])
-        names = flat_names(kept)
-        relation = self.binder.name("subquery")
-        items = tuple(Named(name, c.expression()) for c, name in names.items())
-        mapping: dict[ColumnRef, exp.Expr] = {
-            c: ColumnRef(relation, name).expression() for c, name in names.items()
-        }
-        rows = Project(node, relation, items)
-        return (
-            rows,
-            [substitute(e, mapping) for e in bound],
-            tuple(substitute(c, mapping) for c in correlated),
-        )
-
-    def scalar(self) -> Scalar | Correlated:
-        """The subquery as at most one row for each row of the query around."""
-        tree = self.tree
-        aggregated = isinstance(tree, exp.Select) and has_aggregate(tree.selects[0])
-        if not isinstance(tree, exp.Select) or not self.is_simple(aggregates=True):
-            if outer_columns(tree):
-                return self._by_key()
-            return self._one_row(self._uncorrelated())
-        select, node, correlated = self.from_and_where()
-        value = select.expression(tree.selects[0].unalias())
-        if not correlated:
-            if not aggregated:
-                return self._one_row(self._uncorrelated())
-            grouping = AfterGrouping(self.binder.name("scalar_value"), [])
-            shown = grouping.apply(value)
-            other = Aggregate(node, grouping.relation, (), tuple(grouping.measures))
-            return Scalar(other, (), shown)
-        equalities = self.equalities_or_none(node, correlated)
-        if equalities is None:
-            return self._by_any_condition(node, value, correlated, aggregated)
-        keys, outer = equalities
-        grouping = AfterGrouping(self.binder.name("scalar_value"), list(keys))
-        if aggregated:
-            shown = of_no_rows(grouping.apply(value), grouping)
-        else:
-            shown = _value_of(grouping, value)
-        other = Aggregate(node, grouping.relation, keys, tuple(grouping.measures))
-        return Scalar(other, equal_keys(outer, other), shown)
-
-    def _by_key(self) -> Scalar:
-        """The value for each key of a subquery that groups, is distinct or keeps the first rows."""
-        found = by_key(self.around, self.tree, "subquery")
-        keys = tuple(Named(f"key_{n}", key) for n, key in enumerate(found.keys, 1))
-        grouping = AfterGrouping(self.binder.name("scalar_value"), list(keys))
-        shown = _value_of(grouping, found.columns[0])
-        other = Aggregate(found.rows, grouping.relation, keys, tuple(grouping.measures))
-        return Scalar(other, equal_keys(found.outer, other), shown)
-
-    def _one_row(self, whole: Node) -> Scalar:
-        """The one value of a relation that must not have more than one row."""
-        relation = self.binder.name("scalar_value")
-        value = Named("value", _only(whole.schema[0].expression()))
-        other = Aggregate(whole, relation, (), (value,))
-        return Scalar(other, (), ColumnRef(relation, "value").expression())
-
-    def is_simple(self, aggregates: bool = False) -> bool:
-        """Whether the subquery is FROM and WHERE, so that its conditions can be pulled out."""
-        tree = self.tree
-        if not isinstance(tree, exp.Select):
-            return False
-        if tree.args.get("group") or tree.args.get("having") or tree.args.get("windows"):
-            return False
-        if any(tree.args.get(k) for k in ("limit", "offset", "qualify", "with_")):
-            return False
-        if tree.args.get("distinct") is not None and aggregates:
-            return False
-        if any(s.find(exp.Window) for s in tree.selects):
-            return False
-        return aggregates or not any(has_aggregate(s) for s in tree.selects)
-
-    def _uncorrelated(self) -> Node:
-        """The subquery bound by itself."""
-        return self.binder.query(self.tree, "subquery", self.around.ctes)
-
-    def from_and_where(self) -> tuple[SelectBinder, Node, list[exp.Expr]]:
-        """FROM and WHERE, and the conditions that name columns of the query around."""
-        assert isinstance(self.tree, exp.Select)
-        select = self.around.inside(self.tree)
-        node, kept = select.from_and_where()
-        own = set(node.schema)
-        kept = [
-            part for c in kept for part in ([c] if columns_of(c) <= own else common_conjuncts(c))
-        ]
-        correlated = [c for c in kept if not columns_of(c) <= own]
-        local = [c for c in kept if columns_of(c) <= own]
-        if local:
-            node = Filter(node, exp.and_(*local))
-        return select, node, correlated
-
-    def _by_any_condition(
-        self, node: Node, value: exp.Expr, correlated: list[exp.Expr], aggregated: bool
-    ) -> Correlated:
-        grouping = AfterGrouping(self.binder.name("scalar_value"), [])
-        if aggregated:
-            shown = of_no_rows(grouping.apply(value), grouping)
-        else:
-            grouping.measures.append(Named("value", _only(value)))
-            shown = ColumnRef(grouping.relation, "value").expression()
-        measures = tuple(grouping.measures)
-        own = set(node.schema)
-        used = {c for e in (*correlated, *(m.expression for m in measures)) for c in columns_of(e)}
-        if any(c not in own for m in measures for c in columns_of(m.expression)):
-            raise NotYetImplemented(
-                "An aggregate over a column of the query around",
-                operator="correlated subquery",
-                **position(self.tree),
-            )
-        kept = [c for c in node.schema if c in used] or list(node.schema[:1])
-        names = flat_names(kept)
-        relation = self.binder.name("subquery")
-        mapping: dict[ColumnRef, exp.Expr] = {
-            c: ColumnRef(relation, name).expression() for c, name in names.items()
-        }
-        rows = Project(node, relation, tuple(Named(n, c.expression()) for c, n in names.items()))
-        return Correlated(
-            rows,
-            tuple(substitute(c, mapping) for c in correlated),
-            grouping.relation,
-            tuple(Named(m.name, substitute(m.expression, mapping)) for m in measures),
-            shown,
-        )
-
-    def equalities(
-        self, node: Node, correlated: Iterable[exp.Expr]
-    ) -> tuple[tuple[Named, ...], list[exp.Expr]]:
-        """As :meth:`equalities_or_none`.
-
-        Raises:
-            NotYetImplemented: If the conditions are more than equalities.
-        """
-        found = self.equalities_or_none(node, correlated)
-        if found is None:
-            raise NotYetImplemented(
-                "A subquery with an aggregate, correlated by more than equalities",
-                operator="correlated subquery",
-                **position(self.tree),
-            )
-        return found
-
-    def equalities_or_none(
-        self, node: Node, correlated: Iterable[exp.Expr]
-    ) -> tuple[tuple[Named, ...], list[exp.Expr]] | None:
-        """The inner and the outer sides of conditions that are all ``inner = outer``; else None."""
-        own = set(node.schema)
-        keys: list[Named] = []
-        outer: list[exp.Expr] = []
-        for condition in correlated:
-            sides = [condition.left, condition.right] if isinstance(condition, exp.EQ) else []
-            inner = [s for s in sides if columns_of(s) and columns_of(s) <= own]
-            around = [s for s in sides if not columns_of(s) & own]
-            if len(inner) != 1 or len(around) != 1:
-                return None
-            keys.append(Named(f"key_{len(keys) + 1}", inner[0]))
-            outer.append(around[0])
-        return tuple(keys), outer
-
-
 def _rows(bound: Matched | Scalar | Correlated) -> Node:
     return bound.rows if isinstance(bound, Correlated) else bound.other
 
@@ -476,48 +247,3 @@ def _select(node: exp.Expr) -> exp.Query:
     if not isinstance(inner, exp.Query):
         raise NotYetImplemented(f"{node.key.upper()} as a subquery", **position(node))
     return inner
-
-
-def _only(value: exp.Expr) -> exp.Expr:
-    """An aggregate that gives the one value of a group, and Spark's error if there are more."""
-    return _one_of(exp.Count(this=exp.Star()), exp.Max(this=value.copy()))
-
-
-def _value_of(grouping: AfterGrouping, value: exp.Expr) -> exp.Expr:
-    """The one value of a group, and Spark's error where a row of the query around finds more."""
-    grouping.measures.append(Named("value", exp.Max(this=value.copy())))
-    grouping.measures.append(Named("number", exp.Count(this=exp.Star())))
-    found, number = (ColumnRef(grouping.relation, m.name).expression() for m in grouping.measures)
-    return _one_of(number, found)
-
-
-def _one_of(number: exp.Expr, value: exp.Expr) -> exp.Expr:
-    """A value, and Spark's error where it is one of several."""
-    several = exp.GT(this=number, expression=exp.Literal.number(1))
-    error = exp.Anonymous(this="raise_error", expressions=[exp.Literal.string(TOO_MANY)])
-    return exp.Case().when(several, error).else_(value)
-
-
-def equal_keys(outer: Iterable[exp.Expr], groups: Aggregate) -> tuple[exp.Expr, ...]:
-    """When a row of the query around belongs to a group: its values equal the group's keys."""
-    return tuple(
-        exp.EQ(this=value, expression=ColumnRef(groups.relation, key.name).expression())
-        for value, key in zip(outer, groups.keys, strict=True)
-    )
-
-
-def of_no_rows(shown: exp.Expr, grouping: AfterGrouping) -> exp.Expr:
-    """A value over aggregates whose group may be missing: counts are then 0, all else NULL."""
-    counts = {
-        ColumnRef(grouping.relation, m.name): exp.func(
-            "coalesce",
-            ColumnRef(grouping.relation, m.name).expression(),
-            exp.Literal.number(0),
-        )
-        for m in grouping.measures
-        if isinstance(
-            m.expression.this if isinstance(m.expression, exp.Filter) else m.expression,
-            (exp.Count, exp.CountIf, exp.ApproxDistinct),
-        )
-    }
-    return substitute(shown, counts)
