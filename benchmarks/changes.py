@@ -62,6 +62,11 @@ class Changes:
         (self._line,) = sql(_LINE)
         self._bounds = cache(self._bounds_of)
 
+    @property
+    def line(self) -> dict[str, int]:
+        """The order and the number of the line that changes of one line update."""
+        return {"order": self._line["l_orderkey"], "number": self._line["l_linenumber"]}
+
     def apply(self, change: Change) -> Applied:
         """Update the rows of a change."""
         forth = self._times[change] % 2 == 0

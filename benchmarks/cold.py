@@ -1,18 +1,22 @@
-"""Cold runs: `dbt run` of one model in a fresh process, Spark's start and all."""
+"""Whole runs: `dbt run` in a fresh process, with a Spark of its own or a resident one."""
 
 from __future__ import annotations
 
+import json
+import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.catalog import Change
+from benchmarks.catalog import PROJECT, Change
 from benchmarks.workspace import TARGETS, Workspace, target_path
 
 MODEL = "q09"
 CHANGE = Change("lineitem", 1)
+RESIDENT = "resident"
+"""The dbt target that maintains the models on a resident Spark."""
 
 
 def run(folder: Path, scale: float, rounds: int) -> list[dict[str, Any]]:
@@ -24,26 +28,49 @@ def run(folder: Path, scale: float, rounds: int) -> list[dict[str, Any]]:
         rounds: how often.
 
     Returns:
-        The samples: a refresh, the same again with nothing to do, and a rebuild.
+        The samples: a refresh, the same again with nothing to do, and a rebuild; the former two
+        also on a resident Spark, beside a run of a project without models.
     """
+    line = folder / "line.json"
     _child(folder, scale)
     for way in ("refresh", "table"):
         _dbt(folder, TARGETS[way], "--full-refresh")
     samples = []
+
+    def measured(way: str, seconds: float) -> None:
+        samples.append({"query": MODEL, "change": CHANGE.name, "way": way, "seconds": seconds})
+
     for number in range(rounds):
         _child(folder, scale)
         for way, target in (("refresh", "ivm"), ("noop", "ivm"), ("table", "table")):
-            seconds = _dbt(folder, target)
-            samples.append({"query": MODEL, "change": CHANGE.name, "way": way, "seconds": seconds})
+            measured(way, _dbt(folder, target))
         print(f"cold round {number + 1}", flush=True)
+    empty = _empty_project(folder / "empty")
+    _server(folder, "start", "--profiles-dir", str(folder / "project"), "--target", RESIDENT)
+    try:
+        for number in range(rounds + 1):
+            _run_dbt(
+                folder / "project", "run-operation", "change_one_line",
+                "--args", line.read_text(), "--target", RESIDENT,
+            )  # fmt: skip
+            refresh, noop = _dbt(folder, RESIDENT), _dbt(folder, RESIDENT)
+            if number:  # the first one is the server's cold code
+                measured("resident: refresh", refresh)
+                measured("resident: noop", noop)
+                measured("empty project", _run_dbt(empty, "run", "--target", RESIDENT))
+            print(f"resident round {number}", flush=True)
+    finally:
+        _server(folder, "stop")
     return samples
 
 
 def change(folder: Path, scale: float) -> None:
-    """Make the workspace if it is not there, and change it."""
+    """Make the workspace if it is not there, and change it; keep which line was changed."""
     from benchmarks.changes import Changes
 
-    Changes(Workspace(folder, scale).sql).apply(CHANGE)
+    changes = Changes(Workspace(folder, scale).sql)
+    changes.apply(CHANGE)
+    (folder / "line.json").write_text(json.dumps(changes.line))
 
 
 def _child(folder: Path, scale: float) -> None:
@@ -53,12 +80,31 @@ def _child(folder: Path, scale: float) -> None:
 
 
 def _dbt(folder: Path, target: str, *options: str) -> float:
-    project = str(folder / "project")
-    command = [str(Path(sys.executable).with_name("dbt")), "run", "--target", target]
-    places = ["--project-dir", project, "--profiles-dir", project]
-    places += ["--target-path", target_path(target)]
+    places = ["--target", target, "--target-path", target_path(target)]
+    return _run_dbt(folder / "project", "run", *places, "--select", MODEL, *options)
+
+
+def _run_dbt(project: Path, *arguments: str) -> float:
+    """The seconds of a command of dbt."""
+    places = ["--project-dir", str(project), "--profiles-dir", str(project)]
     began = time.perf_counter()
-    subprocess.run(
-        [*command, *places, "--select", MODEL, *options], check=True, capture_output=True
-    )
+    subprocess.run([_command("dbt"), *arguments, *places], check=True, capture_output=True)
     return time.perf_counter() - began
+
+
+def _server(folder: Path, action: str, *options: str) -> None:
+    place = ["--project-dir", str(folder / "project")]
+    command = [_command("dbt-sparkivm"), "server", action, *place, *options]
+    subprocess.run(command, check=True, capture_output=True)
+
+
+def _command(name: str) -> str:
+    return str(Path(sys.executable).with_name(name))
+
+
+def _empty_project(folder: Path) -> Path:
+    """A project without models: what dbt itself needs for a run."""
+    folder.mkdir(exist_ok=True)
+    for file in ("dbt_project.yml", "profiles.yml"):
+        shutil.copy(PROJECT / file, folder)
+    return folder

@@ -13,6 +13,9 @@ WAYS = {
     "stock": ("stock dbt incremental", "#d98032"),
     "refresh": ("refresh by incremental_ivm", "#1b7f5c"),
     "noop": ("incremental_ivm with nothing to do", "#8cc5ae"),
+    "resident: refresh": ("refresh on a resident Spark", "#7a5ba8"),
+    "resident: noop": ("nothing to do, on a resident Spark", "#b9a6d6"),
+    "empty project": ("dbt's run of a project without models", "#e3d9a3"),
     "floor": ("floor: the smallest hand-written MERGE", "#3b6fb6"),
 }
 """Legend and color of each way, in the order of their bars."""
@@ -25,10 +28,10 @@ def queries(samples: Sequence[Sample], file: Path, title: str) -> None:
     """A panel for each query, a group of bars for each change."""
     panels: dict[str, dict[str, dict[str, Figure | None]]] = {}
     for query, change in in_order(samples, "query", "change"):
-        # A rebuild does not depend on the change.
-        only = {way: {} if way == "table" else {"change": change} for way in WAYS}
+        # A rebuild does not depend on the change, and what finds none is told in a table.
+        only = {way: {} if way == "table" else {"change": change} for way in WAYS if way != "noop"}
         panels.setdefault(query, {})[change.replace(" ", "\n")] = {
-            way: figure_of(samples, query=query, way=way, **only[way]) for way in WAYS
+            way: figure_of(samples, query=query, way=way, **wanted) for way, wanted in only.items()
         }
     _draw(panels, file, title, columns=3)
 

@@ -79,8 +79,10 @@ class Queries:
                         if number:
                             self.samples.append(sample)
             for query in measured:
-                self._rebuilt.add(query.name)
                 self._check(query, change)
+                if query.name not in self._rebuilt:
+                    self._noops(query, change, applied)
+                self._rebuilt.add(query.name)
             print(f"{change.name}: {', '.join(query.name for query in measured)}", flush=True)
             yield change
 
@@ -104,19 +106,23 @@ class Queries:
             measured = self.workspace.statement(query.floor[change.table].format(**values))
         else:
             measured = self.workspace.model(way, query.name)
-        sample = {
-            "query": query.name,
-            "change": change.name,
-            "rows": applied.rows,
-            "way": way,
-            "seconds": measured.seconds,
-            "work": asdict(measured.work),
-        }
+        sample = _of(query, change, applied, way, measured)
         if way == "refresh":
             state = f"bench_{TARGETS[way]}.{query.name}__ivm_state"
             (commit,) = self.workspace.sql(f"describe history {state} limit 1")
             sample |= {"parts": _parts(query, measured), "merge": _merge(commit)}
         return sample
+
+    def _noops(self, query: Query, change: Change, applied: Applied) -> None:
+        """Refresh a model with nothing to do."""
+        for number in range(self.rounds + 1):
+            measured = self.workspace.model("refresh", query.name)
+            assert measured.run is not None
+            model = measured.run.models[query.name]
+            if model.strategy != "noop":
+                raise SystemExit(f"{query.name} had something to do: {model.message}")
+            if number:
+                self.samples.append(_of(query, change, applied, "noop", measured))
 
     def _check(self, query: Query, change: Change) -> None:
         """Compare what each way has now with the query computed anew."""
@@ -128,6 +134,19 @@ class Queries:
             one, other = (truth, checks[way]) if way != "floor" else (checks[way], truth)
             if self.workspace.differ(one, other):
                 raise SystemExit(f"{query.name} by {way} is wrong after {change.name}")
+
+
+def _of(
+    query: Query, change: Change, applied: Applied, way: str, measured: Measured
+) -> dict[str, Any]:
+    return {
+        "query": query.name,
+        "change": change.name,
+        "rows": applied.rows,
+        "way": way,
+        "seconds": measured.seconds,
+        "work": asdict(measured.work),
+    }
 
 
 def _parts(query: Query, measured: Measured) -> dict[str, float]:

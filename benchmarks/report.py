@@ -112,6 +112,9 @@ def queries_page(samples: Sequence[Sample]) -> str:
             ["query, changed rows", "refresh", "full, as `table`", "floor", "stock incremental"],
             rows,
         ),
+        "## With nothing to do\n",
+        "Refreshes after which no source changed, as medians.\n",
+        markdown(["query", "seconds", "jobs"], _noops(samples)),
         "## Where a refresh's time goes\n",
         "Medians in milliseconds. Of the MERGE's time Delta counts that of computing the change "
         "(source), of finding the target's files (scan) and of writing them anew (rewrite).\n",
@@ -124,6 +127,14 @@ def queries_page(samples: Sequence[Sample]) -> str:
         ),
     ]
     return "\n".join(texts)
+
+
+def _noops(samples: Sequence[Sample]) -> list[list[object]]:
+    return [
+        [query, figure_of(found, way="noop"), f"{_median([s['work']['jobs'] for s in found]):.0f}"]
+        for (query,) in in_order(samples, "query")
+        if (found := chosen(samples, query=query, way="noop"))
+    ]
 
 
 def dag_page(samples: Sequence[Sample]) -> str:
