@@ -28,7 +28,7 @@ class Named:
     expression: exp.Expr
 
 
-_UNBROKEN = (exp.Literal, exp.Func, exp.Dot, exp.Bracket)
+_UNBROKEN = (exp.Literal, exp.Placeholder, exp.Func, exp.Dot, exp.Bracket)
 """What needs no parentheses in a larger expression, unless it is binary: to sqlglot AND and OR are
 functions, too."""
 

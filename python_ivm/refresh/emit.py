@@ -13,7 +13,7 @@ from python_ivm.delta.term import Changes, Term
 from python_ivm.refresh.request import Request
 from python_ivm.refresh.statements import Kind, Statement
 from python_ivm.refresh.versions import CHANGE_FEED
-from python_ivm.sources.clock import Clock
+from python_ivm.sources.clock import Clock, with_literals
 from python_ivm.sources.history import SourceChange
 from python_ivm.sql.parse import DIALECT, quoted_name
 from python_ivm.sql.render import Renderer, SourceRelations, bare, stored_as
@@ -172,12 +172,14 @@ def build_statements(
 ) -> list[Statement]:
     """The statements that build a state and its view; the text is kept beside the state."""
     body = state_query(layout, sources, clock)
+    view = view_query(layout, table(request.state))
+    view = with_literals(view, clock.literals()) if clock is not None else view
     least = ">= 0" if layout.is_global else "> 0"
     checked = {"delta.constraints.ivm_count": f"{COUNT} {least}", **request.properties}
     return [
         create_state(replace(request, properties=checked), sql, body, bookmark, number),
         *drop_table(request),
-        create_view(request, view_query(layout, table(request.state))),
+        create_view(request, view),
     ]
 
 

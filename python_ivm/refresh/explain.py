@@ -64,6 +64,7 @@ def explain(request: Request, warehouse: Warehouse) -> str:
             ),
             _section("Stored", _stored(request, how.layout)),
             *_recomputed(how.layout),
+            *_of_the_clock(how),
             *_on_changes(model, how, current, found),
             _section("Build and view", _build(model, how, current)),
         ]
@@ -99,6 +100,14 @@ def _recomputed(layout: Layout) -> list[str]:
     """Why parts of the model are computed anew; nothing where none is."""
     found = [f"  {sentence}" for sentence in recomputations(layout)]
     return [_section("Recomputed where a change touches it", "\n".join(found))] if found else []
+
+
+def _of_the_clock(how: Maintained) -> list[str]:
+    if not how.query.shows:
+        return []
+    asked = " and ".join(sorted(how.query.shows))
+    told = f"  whenever the clock's reading ({asked}) is another one, as it is no condition's"
+    return [_section("Rebuilt in full", told)]
 
 
 def _on_changes(

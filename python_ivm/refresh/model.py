@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from python_ivm.errors import InvalidModel
@@ -81,9 +82,10 @@ class Model:
         then = bookmark.instant if bookmark is not None else None
         return Clock(then or self.instant, self.instant)
 
-    def clock_moved(self, bookmark: Bookmark) -> bool:
-        """Whether what the query asks of the clock is not what it was."""
-        return bool(self.asked) and self.instant.differs(bookmark.instant, self.asked)
+    def clock_moved(self, bookmark: Bookmark, among: Collection[str] | None = None) -> bool:
+        """Whether what the query asks of the clock, or a part of it, is not what it was."""
+        asked = self.asked if among is None else among
+        return bool(asked) and self.instant.differs(bookmark.instant, asked)
 
     def not_delta(self, key: str) -> Reason:
         """Why no change of a source can be seen."""

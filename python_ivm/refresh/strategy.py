@@ -149,6 +149,8 @@ class Planner:
             return self._full(
                 Reason("SCHEMA_CHANGED", "a column that the query reads changed its type"), bookmark
             )
+        if self.model.clock_moved(bookmark, how.query.shows):
+            return self._full(_CLOCK_MOVED, bookmark)
         read = {key: change for key, change in moved.items() if key in how.query.sources}
         clock = self.model.clock(bookmark)
         asks_clock = any(isinstance(node, ClockFilter) for node in how.query.plan.walk())
@@ -330,6 +332,9 @@ class Planner:
 _LARGE_FILES = 16 * 2**20
 """Bytes of files from which on it pays to mark rows as deleted, which takes jobs of its own."""
 _FIRST = Reason("FIRST_BUILD", "first build", False)
+_CLOCK_MOVED = Reason(
+    "CLOCK_MOVED", "the date or time that the query asks for beside its conditions is another one"
+)
 _ALWAYS_WARN = frozenset({"SOURCE_NOT_DELTA", "STATE_MODIFIED", "PLANNER_ERROR"})
 
 

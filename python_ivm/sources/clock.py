@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
+from typing import TypeVar
 
 from sqlglot import exp
+
+Tree = TypeVar("Tree", bound=exp.Expr)
 
 CLOCK = "__ivm_clock__"
 """The planner key of the clock."""
@@ -74,6 +77,14 @@ def before(expression: exp.Expr) -> exp.Expr:
 def after(expression: exp.Expr) -> exp.Expr:
     """The expression by the clock at this refresh."""
     return _renamed(expression, "")
+
+
+def with_literals(tree: Tree, literals: Mapping[str, exp.Expr]) -> Tree:
+    """A copy of a tree in which each reading is its literal."""
+    copied = tree.copy()
+    for place in list(copied.find_all(exp.Placeholder)):
+        place.replace(literals[place.name].copy())
+    return copied
 
 
 def _renamed(expression: exp.Expr, suffix: str) -> exp.Expr:

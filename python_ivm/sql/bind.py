@@ -23,6 +23,7 @@ from python_ivm.algebra.nodes import (
 from python_ivm.algebra.normalize import keeps_some, normalize
 from python_ivm.algebra.plans import check
 from python_ivm.errors import InvalidModel, NotYetImplemented
+from python_ivm.sources.clock import readings
 from python_ivm.sql.clock import NAMES, calls, with_readings
 from python_ivm.sql.determinism import check_deterministic
 from python_ivm.sql.order import modifiers, order_key
@@ -53,12 +54,15 @@ class Query:
         columns: The visible columns' names as the user spells them.
         sources: Planner keys of the tables that it reads, in the order of first use.
         chooses: Whether Spark may give several results for the model, of which the plan gives one.
+        shows: What it asks of the clock elsewhere than in a condition: while that stays, it is
+            maintained.
     """
 
     plan: Node
     columns: tuple[str, ...]
     sources: tuple[str, ...]
     chooses: bool = False
+    shows: frozenset[str] = frozenset()
 
 
 def bind(parsed: exp.Query, schemas: Schemas) -> Query:
@@ -87,24 +91,15 @@ def bind(parsed: exp.Query, schemas: Schemas) -> Query:
     if not sources:
         raise NotYetImplemented("The query reads no table", operator="SELECT without FROM")
     plan = check(normalize(plan))
-    _refuse_clock_elsewhere(plan)
     _forget_positions(plan)
-    return Query(plan, columns, sources, binder.chooses or keeps_some(plan))
+    chooses = binder.chooses or keeps_some(plan)
+    return Query(plan, columns, sources, chooses, _clock_elsewhere(plan))
 
 
-def _refuse_clock_elsewhere(plan: Node) -> None:
-    for node in plan.walk():
-        if isinstance(node, ClockFilter):
-            continue
-        for expression in node.expressions:
-            place = expression.find(exp.Placeholder)
-            if place is not None:
-                raise NotYetImplemented(
-                    "The clock elsewhere than in a condition of WHERE, HAVING, QUALIFY or ON",
-                    operator="current_timestamp()",
-                    hint="Compare a column with it there.",
-                    **position(place),
-                )
+def _clock_elsewhere(plan: Node) -> frozenset[str]:
+    """What is asked of the clock elsewhere than in a condition that follows it."""
+    asking = (node for node in plan.walk() if not isinstance(node, ClockFilter))
+    return frozenset(kind for node in asking for e in node.expressions for kind in readings(e))
 
 
 def _refuse_columns_named_like_the_clock(parsed: exp.Query, schemas: Schemas) -> None:

@@ -7,9 +7,7 @@ from sqlglot import exp
 from python_ivm.algebra.columns import columns_of
 from python_ivm.algebra.conditions import conjuncts
 from python_ivm.algebra.nodes import ClockFilter, Filter, Join, Node
-from python_ivm.errors import NotYetImplemented
 from python_ivm.sources.clock import readings
-from python_ivm.sql.parse import position
 
 
 def filtered(node: Node, condition: exp.Expr) -> Node:
@@ -41,10 +39,8 @@ def by_the_clock(
         conditions: The conjuncts of ON.
 
     Returns:
-        The two sides, and the conditions that are left.
-
-    Raises:
-        NotYetImplemented: If such a condition is not one of the side that can have no match.
+        The two sides, and the conditions that are left: those among them that still ask the clock
+        are not of the side that can have no match.
     """
     timed = [c for c in conditions if readings(c)]
     if not timed or kind in ("", "INNER", "CROSS"):
@@ -56,8 +52,4 @@ def by_the_clock(
     sided = kind.startswith(("LEFT", "SEMI", "ANTI"))
     if sided and columns_of(condition) <= set(other.schema):
         return node, filtered(other, condition), left
-    raise NotYetImplemented(
-        f"The clock in the condition of a {kind} JOIN on the side that is kept",
-        operator=f"{kind} JOIN",
-        **position(condition),
-    )
+    return node, other, conditions

@@ -38,6 +38,7 @@ from python_ivm.algebra.nodes import (
 )
 from python_ivm.algebra.plans import ends_in_generate
 from python_ivm.errors import Internal
+from python_ivm.sources.clock import with_literals
 
 E = TypeVar("E", bound=exp.Expr)
 _BARE = re.compile(r"[a-z_][a-z0-9_]*\Z")
@@ -119,14 +120,7 @@ class Renderer:
         """The query with all collected CTEs before it; it becomes the statement's own tree."""
         for name, body in self.ctes.items():
             query = query.with_(exp.to_identifier(name, quoted=True), as_=body, copy=False)
-        return self._at_its_time(query) if self.sources.clock else query
-
-    def _at_its_time(self, query: exp.Query) -> exp.Query:
-        """The query with the clock's literals."""
-        copied = query.copy()
-        for place in list(copied.find_all(exp.Placeholder)):
-            place.replace(self.sources.clock[place.name].copy())
-        return copied
+        return with_literals(query, self.sources.clock) if self.sources.clock else query
 
     def relation(self, node: Node) -> exp.Expr:
         """A plan as an item of a FROM clause."""

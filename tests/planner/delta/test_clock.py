@@ -124,29 +124,54 @@ def test_a_change_and_the_clock_in_one_refresh(days: Lake) -> None:
     view.shows((71, START + timedelta(1)), (7, START + timedelta(1)))
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "select k, current_date() as d from s.x",
-        "select datediff(current_date(), day) as age, count(*) as n from s.x group by 1",
-        "select sum(case when day < current_date() then 1 end) as n from s.x",
-        "select y.k, x.k as xk from s.y left join s.x on x.k = y.k and y.day < current_date()",
-        "select y.k, x.k as xk from s.y full join s.x on x.k = y.k and x.day < current_date()",
-        "select k from s.x order by day = current_date(), k limit 2",
-    ],
-)
-def test_elsewhere_the_view_is_rebuilt_when_the_date_changed(days: Lake, sql: str) -> None:
-    sql = sql.replace("datediff(current_date(), day)", "date_diff(day, day, current_date())") \
-        if "datediff" in sql else sql  # fmt: skip
-    first = days.run("m", sql)
-    assert first.strategy is Strategy.FULL
-    assert "The clock" in first.explanation, first.explanation
-    days.check("m")
-    assert days.run("m", sql).strategy is Strategy.NOOP
-    on(days, START + timedelta(2))
-    again = days.run("m", sql)
-    assert (again.strategy, again.reason) == (Strategy.FULL, "NOT_YET_IMPLEMENTED")
-    days.check("m")
+ELSEWHERE = {
+    "column": "select k, current_date() as d from s.x",
+    "age": "select date_diff(day, day, current_date()) as age, count(*) as n from s.x group by 1",
+    "in_aggregate": "select sum(case when day < current_date() then 1 end) as n from s.x",
+    "above_groups": "select k, max(day) as hi, current_date() as today from s.x group by k",
+    "having_and_column": "select k, current_date() as today from s.x group by k, today "
+    "having max(day) < current_date()",
+    "kept_side": "select y.k, x.k as xk from s.y left join s.x on x.k = y.k and "
+    "y.day < current_date()",
+    "full_join": "select y.k, x.k as xk from s.y full join s.x on x.k = y.k and "
+    "x.day < current_date()",
+    "order": "select k from s.x order by day = current_date(), k limit 2",
+    "condition_too": "select k, current_date() as d from s.x where day >= current_date()",
+    "window": "select k, row_number() over (partition by day < current_date() order by k, day, at) "
+    "as n from s.x",
+}
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_elsewhere_the_view_is_maintained_until_the_date_is_another_one(
+    days: Lake, name: str
+) -> None:
+    view = View(days, ELSEWHERE[name])
+    on(days, START, "18:00:00")
+    view.refresh(Strategy.NOOP)
+    for step in range(2):
+        days.change("x", delete=[days.rows["x"][-1][0]], insert=[(50 + step, START, None)])
+        view.refresh()
+        on(days, START + timedelta(2 * step + 2))
+        assert view.refresh(Strategy.FULL).reason == "CLOCK_MOVED"
+        view.refresh(Strategy.NOOP)
+
+
+def test_the_public_view_tells_the_date_of_its_rows(days: Lake) -> None:
+    View(days, ELSEWHERE["above_groups"])
+    created = next(s for s in days.executed if s.kind is Kind.CREATE_VIEW)
+    assert "CAST('2024-05-01' AS DATE) AS today" in " ".join(created.sql.split())
+
+
+def test_a_time_elsewhere_is_another_one_at_every_run(days: Lake) -> None:
+    view = View(days, "select k, current_timestamp() as seen from s.x")
+    on(days, START, "12:00:01")
+    assert view.refresh(Strategy.FULL).reason == "CLOCK_MOVED"
+
+
+def test_explain_tells_when_the_clock_rebuilds(days: Lake) -> None:
+    view = View(days, ELSEWHERE["column"])
+    assert "whenever the clock's reading (today)" in explain(days.request("m", view.sql), days)
 
 
 @pytest.mark.parametrize(
