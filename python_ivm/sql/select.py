@@ -357,6 +357,15 @@ class SelectBinder:
                     operator="correlated subquery",
                     **position(named),
                 )
+            further_out = named.table != HOLE and found not in self.columns
+            if further_out and any(column.name == named.table for column in self.columns):
+                raise NotYetImplemented(
+                    f"{named.table}.{named.name}, which to Spark is a field of a column "
+                    f"{named.table} of the subquery,",
+                    operator="correlated subquery",
+                    hint="Give the table of the query further out another alias.",
+                    **position(named),
+                )
         return substitute(expression, mapping)
 
     @staticmethod

@@ -420,3 +420,11 @@ def test_rows_are_chosen_or_ordered_above_a_limit_over_a_join(xy: Lake, above: s
     view = View(xy, f"select hi from ({first}) {above}")
     changed(xy)
     view.refresh()
+
+
+def test_a_table_further_out_named_like_a_column_of_the_subquery(xy: Lake) -> None:
+    """Spark takes `v.i` for the field i of the column v; the planner took it for the table's."""
+    sql = "select v.i from s.x v where exists (select 1 from s.x z where z.i = v.i)"
+    refresh = xy.run("m", sql)
+    assert refresh.reason == "NOT_YET_IMPLEMENTED"
+    assert "another alias" in refresh.explanation
