@@ -59,6 +59,24 @@ def flat_names(columns: Iterable[ColumnRef], taken: Iterable[str] = ()) -> dict[
     return names
 
 
+def under(
+    relation: str, columns: Iterable[ColumnRef], taken: Iterable[str] = ()
+) -> tuple[tuple[Named, ...], dict[ColumnRef, exp.Expr]]:
+    """Columns of one or more relations as those of a new one.
+
+    Args:
+        relation: The new relation.
+        columns: The columns.
+        taken: Names that none may have.
+
+    Returns:
+        What the new relation shows of them, and what each of them is there.
+    """
+    names = flat_names(columns, taken)
+    shown = tuple(Named(name, column.expression()) for column, name in names.items())
+    return shown, {c: ColumnRef(relation, name).expression() for c, name in names.items()}
+
+
 def substitute(expression: exp.Expr, mapping: Mapping[ColumnRef, exp.Expr]) -> exp.Expr:
     """The expression with columns replaced by expressions."""
     if not mapping:

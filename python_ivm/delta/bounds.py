@@ -138,7 +138,7 @@ def bounded(
         The plan with further conditions, and the ranges of those outputs that have one.
     """
     traced = _Traced(kinds, large)
-    traces = ((ref, traced.keys(plan, ref)) for ref in outputs)
+    traces = ((ref, traced.origins.keys(plan, ref)) for ref in outputs)
     found = {ref: keys for ref, keys in traces if keys and large(target)}
     wanted = {key for keys in found.values() for key in keys}
     for node in plan.walk():
@@ -171,7 +171,7 @@ def looked_up(
         kinds: The types of the sources' columns.
     """
     traced = _Traced(kinds, lambda source: True)
-    found = {Key(target, ref.name) for ref in outputs if traced.keys(plan, ref)}
+    found = {Key(target, ref.name) for ref in outputs if traced.origins.keys(plan, ref)}
     for node in plan.walk():
         for implied in traced.implied(node):
             found |= traced.read(node, implied.column)
@@ -214,38 +214,34 @@ class _Traced:
     def __init__(self, kinds: Kinds, large: Large) -> None:
         self._kinds = kinds
         self._large = large
-        self._origins = Origins(kinds)
-
-    def keys(self, node: Node, column: ColumnRef) -> frozenset[Key]:
-        """As :meth:`Origins.keys`."""
-        return self._origins.keys(node, column)
+        self.origins = Origins(kinds)
 
     def implied(self, node: Node) -> Iterator[_Implied]:
         """The columns below a join that an equality bounds."""
         for changed, read, or_null in equalities(node):
-            giving = self._origins.input_with(node, changed)
-            reading = self._origins.input_with(node, read)
+            giving = self.origins.input_with(node, changed)
+            reading = self.origins.input_with(node, read)
             if giving is None or reading is None or giving is reading or keeps(node, read):
                 continue
-            keys = self.keys(giving, changed)
+            keys = self.origins.keys(giving, changed)
             if keys and self._is_read(reading, read, keys):
                 stays_left = isinstance(node, SemiJoin) and reading is node.left
                 yield _Implied(read, keys, or_null, stays_left)
 
     def read(self, node: Node, column: ColumnRef) -> frozenset[Key]:
         """The tables' columns that one of a join's inputs shows as a column."""
-        below = self._origins.input_with(node, column)
-        origins = self._origins.of(below, column) if below is not None else None
+        below = self.origins.input_with(node, column)
+        origins = self.origins.of(below, column) if below is not None else None
         return frozenset(Key(source, n) for source, n, at in origins or () if at is not At.DELTA)
 
     def _is_read(self, node: Node, column: ColumnRef, keys: frozenset[Key]) -> bool:
         """Whether a column comes from large tables, with values like those of the keys."""
-        origins = self._origins.of(node, column)
+        origins = self.origins.of(node, column)
         if not origins or all(at is At.DELTA for _, _, at in origins):
             return False
         families = {family(self._kinds(key.source, key.column)) for key in keys}
         # The types of the state's own columns are not known: they are the keys of its groups.
-        known = [kind for kind in self._origins.kinds(node, column) if kind is not None]
+        known = [kind for kind in self.origins.kinds(node, column) if kind is not None]
         families |= set(map(family, known))
         read = {source for source, _, at in origins if at is not At.DELTA}
         return len(families) == 1 and any(map(self._large, sorted(read)))

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from python_ivm.algebra.columns import ColumnRef, Named, flat_names, substitute
+from python_ivm.algebra.columns import ColumnRef, substitute, under
 from python_ivm.algebra.nodes import Filter, FullJoin, LeftJoin, Mark, Node
 from python_ivm.algebra.plans import size
 from python_ivm.delta.affected import Inner, affected, negative
@@ -98,12 +98,8 @@ def _marked(
     Returns:
         The marked rows, what all columns became, and the mark.
     """
-    names = flat_names(rows.schema, taken=(relation,))
-    items = tuple(Named(name, c.expression()) for c, name in names.items())
+    items, step = under(relation, rows.schema, taken=(relation,))
     conditions = tuple(substitute(c, columns) for c in node.conditions)
-    step: dict[ColumnRef, exp.Expr] = {
-        c: ColumnRef(relation, name).expression() for c, name in names.items()
-    }
     moved = {c: substitute(e, step) for c, e in columns.items()}
     marked = Mark(rows, among, conditions, relation, items, relation)
     return marked, {**step, **moved}, ColumnRef(relation, relation).expression()

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from python_ivm.algebra.columns import ColumnRef, Named, columns_of, flat_names, substitute
+from python_ivm.algebra.columns import ColumnRef, Named, columns_of, substitute, under
 from python_ivm.algebra.conditions import conjuncts, null_rejected, true_or_null
 from python_ivm.algebra.nodes import Filter, Join, Node, Project, SemiJoin, Sort
 from python_ivm.algebra.normalize import bottom_up
@@ -102,14 +102,10 @@ def _renamed(
 ) -> tuple[Node, tuple[exp.Expr, ...]]:
     """What conditions name of rows, as a relation, and the conditions over it."""
     used = {column for condition in conditions for column in columns_of(condition)}
-    names = flat_names(column for column in rows.schema if column in used)
-    items = [Named(name, column.expression()) for column, name in names.items()]
-    items = items or [Named("one", exp.Literal.number(1))]
-    mapping: dict[ColumnRef, exp.Expr] = {
-        column: ColumnRef(relation, name).expression() for column, name in names.items()
-    }
+    items, mapping = under(relation, (column for column in rows.schema if column in used))
+    items = items or (Named("one", exp.Literal.number(1)),)
     moved = tuple(substitute(condition, mapping) for condition in conditions)
-    return Project(rows, relation, tuple(items)), moved
+    return Project(rows, relation, items), moved
 
 
 def _is_null(column: ColumnRef) -> exp.Expr:

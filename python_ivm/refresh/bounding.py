@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 
 from python_ivm.algebra.columns import ColumnRef
 from python_ivm.algebra.nodes import Node
@@ -11,6 +12,7 @@ from python_ivm.delta.origins import Key
 from python_ivm.refresh import emit
 from python_ivm.refresh.model import Model
 from python_ivm.sources.history import SourceChange
+from python_ivm.sql.schema import kind_of
 from python_ivm.state.layout import STATE
 
 _MOST_LISTED = 1000
@@ -25,7 +27,7 @@ class Bounding:
     def __init__(self, model: Model, changes: Mapping[str, SourceChange]) -> None:
         """Take the model, and what happened to its sources."""
         self._model = model
-        self._schemas = model.schemas()
+        self._kind = partial(kind_of, model.schemas())
         self._changes = changes
         self._tables = {table.key: table.parts for table in model.tables}
         self._tables[STATE] = model.request.state
@@ -44,10 +46,6 @@ class Bounding:
         parts = self._tables.get(source)
         size = self._model.size(parts) if parts is not None else None
         return size is None or size > _SMALL
-
-    def _kind(self, source: str, column: str) -> str | None:
-        schema = self._schemas.get(source)
-        return None if schema is None else schema.kind(column)
 
     def _ranges(self, keys: Collection[Key]) -> Mapping[Key, Range]:
         """What the sources' change feeds hold of keys."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from python_ivm.algebra.nodes import Aggregate, Filter, Project, Sort
 from python_ivm.algebra.printer import tree
@@ -20,6 +21,7 @@ from python_ivm.sql.bind import Query, bind
 from python_ivm.sql.functions import check_user_functions
 from python_ivm.sql.parse import DIALECT
 from python_ivm.sql.render import Renderer
+from python_ivm.sql.schema import kind_of
 from python_ivm.state.bookmark import digest
 from python_ivm.state.layout import Layout, arguments_to_type, layout
 
@@ -49,10 +51,6 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
         Unsupported: If its result does not follow from its sources.
     """
     schemas = model.schemas()
-
-    def kind(source: str, column: str) -> str | None:
-        return schemas[source].kind(column)
-
     try:
         query = bind(model.reading.tree, schemas)
         _refuse_own_names(query)
@@ -62,7 +60,7 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
             check_user_functions(model.reading.tree, model.warehouse.user_functions(), promised)
             types = _ask_types(model, query)
         decided = layout(query, types)
-        decided = replace(decided, input=not_in_by_key(decided.input, kind))
+        decided = replace(decided, input=not_in_by_key(decided.input, partial(kind_of, schemas)))
         if building:
             described = model.warehouse.describe(model.request.sql)
             decided = replace(decided, columns=tuple(name for name, _ in described))
@@ -80,7 +78,7 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
     except Exception as error:
         return planner_error(error)
     used = {
-        node: {c: schemas[node].kind(c) for c in columns}
+        node: {c: kind_of(schemas, node, c) for c in columns}
         for node, columns in _used_columns(query).items()
     }
     stored = [(key.name, key.expression.sql(dialect=DIALECT)) for key in decided.keys]

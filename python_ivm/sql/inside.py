@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from python_ivm.algebra.columns import ColumnRef, Named, columns_of, flat_names, substitute
+from python_ivm.algebra.columns import ColumnRef, Named, columns_of, substitute, under
 from python_ivm.algebra.conditions import common_conjuncts
 from python_ivm.algebra.nodes import Aggregate, Filter, Node, Project
 from python_ivm.errors import NotYetImplemented
@@ -91,15 +91,10 @@ class Inside:
         own = set(node.schema)
         used = {c for e in (*bound, *correlated) for c in columns_of(e) if c in own}
         kept = [c for c in node.schema if c in used] or list(node.schema[:1])
-        names = flat_names(kept)
         relation = self.binder.name("subquery")
-        items = tuple(Named(name, c.expression()) for c, name in names.items())
-        mapping: dict[ColumnRef, exp.Expr] = {
-            c: ColumnRef(relation, name).expression() for c, name in names.items()
-        }
-        rows = Project(node, relation, items)
+        items, mapping = under(relation, kept)
         return (
-            rows,
+            Project(node, relation, items),
             [substitute(e, mapping) for e in bound],
             tuple(substitute(c, mapping) for c in correlated),
         )
@@ -202,14 +197,10 @@ class Inside:
                 **position(self.tree),
             )
         kept = [c for c in node.schema if c in used] or list(node.schema[:1])
-        names = flat_names(kept)
         relation = self.binder.name("subquery")
-        mapping: dict[ColumnRef, exp.Expr] = {
-            c: ColumnRef(relation, name).expression() for c, name in names.items()
-        }
-        rows = Project(node, relation, tuple(Named(n, c.expression()) for c, n in names.items()))
+        items, mapping = under(relation, kept)
         return Correlated(
-            rows,
+            Project(node, relation, items),
             tuple(substitute(c, mapping) for c in correlated),
             grouping.relation,
             tuple(Named(m.name, substitute(m.expression, mapping)) for m in measures),

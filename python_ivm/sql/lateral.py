@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from python_ivm.algebra.columns import ColumnRef, Named, columns_of, flat_names, substitute
+from python_ivm.algebra.columns import ColumnRef, Named, columns_of, substitute, under
 from python_ivm.algebra.conditions import conjuncts
 from python_ivm.algebra.nodes import Aggregate, Filter, Join, LeftJoin, Node, Project
 from python_ivm.errors import NotYetImplemented
@@ -106,14 +106,10 @@ def _simple(
     if mixed and left:
         raise _not_yet("LEFT JOIN LATERAL with columns of the relations before it", lateral)
     used = {c for e in (*correlated, *mixed) for c in columns_of(e) if c in own}
-    flat = flat_names([c for c in rows.schema if c in used], taken=names)
     relation = select.binder.name(lateral.alias or "derived")
+    flat, inward = under(relation, (c for c in rows.schema if c in used), taken=names)
     items = [Named(n, v) for n, v in zip(names, values, strict=True) if v not in mixed]
-    items += [Named(name, c.expression()) for c, name in flat.items()]
-    items = items or [Named("one", exp.Literal.number(1))]
-    inward: dict[ColumnRef, exp.Expr] = {
-        c: ColumnRef(relation, name).expression() for c, name in flat.items()
-    }
+    items = [*items, *flat] or [Named("one", exp.Literal.number(1))]
     columns = [
         substitute(v, inward) if v in mixed else ColumnRef(relation, n).expression()
         for n, v in zip(names, values, strict=True)

@@ -27,10 +27,12 @@ class TableSchema:
         """A column's name as the table spells it."""
         return next((name for name in self.columns if name.lower() == lower), lower)
 
-    def kind(self, lower: str) -> str | None:
-        """A column's Spark type; None if there is no such column."""
-        return self.columns.get(self.spelling(lower))
-
 
 Schemas = Mapping[str, TableSchema]
 """Table schemas by :attr:`TableSchema.key`."""
+
+
+def kind_of(schemas: Schemas, source: str, column: str) -> str | None:
+    """The Spark type of a source's column; None where it is not known."""
+    schema = schemas.get(source)
+    return None if schema is None else schema.columns.get(schema.spelling(column))

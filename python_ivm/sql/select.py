@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from python_ivm.algebra.columns import ColumnRef, Named, columns_of, flat_names, substitute
+from python_ivm.algebra.columns import ColumnRef, Named, columns_of, substitute, under
 from python_ivm.algebra.conditions import conjuncts
 from python_ivm.algebra.nodes import (
     Aggregate,
@@ -178,11 +178,7 @@ class SelectBinder:
         """A plan that a join may follow: rows of LATERAL VIEWs become a relation of their own."""
         if not ends_in_generate(node):
             return node
-        relation = self.binder.name("generated")
-        names = flat_names(node.schema)
-        self._move({c: ColumnRef(relation, n).expression() for c, n in names.items()})
-        items = tuple(Named(name, c.expression()) for c, name in names.items())
-        return Project(node, relation, items)
+        return self._as_one_relation(node, "generated")
 
     def closed_under(self, node: Node) -> Node:
         """The node itself, if its conditions name only what is below it."""
@@ -217,7 +213,7 @@ class SelectBinder:
             for condition in asking:
                 node, _ = self._asking(node, condition, [])
             if asking:
-                node = self._as_one_relation(node)
+                node = self._as_one_relation(node, "joined")
         return node
 
     def _asking_below(
@@ -250,12 +246,11 @@ class SelectBinder:
             return generators.generate(self, node, lateral, sides[kind], on)
         return join_lateral(self, self._joinable(node), lateral, sides[kind], on)
 
-    def _as_one_relation(self, node: Node) -> Project:
+    def _as_one_relation(self, node: Node, wanted: str) -> Project:
         """Rows of several relations as one, which can be joined to others as it is."""
-        relation = self.binder.name("joined")
-        names = flat_names(node.schema)
-        items = tuple(Named(name, c.expression()) for c, name in names.items())
-        self._move({c: ColumnRef(relation, name).expression() for c, name in names.items()})
+        relation = self.binder.name(wanted)
+        items, moved = under(relation, node.schema)
+        self._move(moved)
         return Project(node, relation, items)
 
     def _asking(

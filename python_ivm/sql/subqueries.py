@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from python_ivm.algebra.columns import ColumnRef, Named, columns_of, flat_names, substitute
+from python_ivm.algebra.columns import ColumnRef, Named, columns_of, substitute, under
 from python_ivm.algebra.conditions import true_or_null
 from python_ivm.algebra.nodes import (
     Aggregate,
@@ -156,21 +156,16 @@ class Subqueries:
             key=lambda c: (c.relation, c.name),
         )
         asked = self.around.binder.name("asked")
-        names = flat_names(free, taken=(m.name for m in bound.measures))
-        bindings = Aggregate(
-            node, asked, tuple(Named(n, c.expression()) for c, n in names.items()), ()
-        )
-        mapping: dict[ColumnRef, exp.Expr] = {
-            c: ColumnRef(asked, n).expression() for c, n in names.items()
-        }
+        items, mapping = under(asked, free, taken=(m.name for m in bound.measures))
+        bindings = Aggregate(node, asked, items, ())
         found = Join((bindings, bound.rows), tuple(substitute(c, mapping) for c in conditions))
-        keys = tuple(Named(n, ColumnRef(asked, n).expression()) for n in names.values())
+        keys = tuple(Named(item.name, mapping[c]) for c, item in zip(free, items, strict=True))
         other = Aggregate(found, bound.relation, keys, bound.measures)
         same = tuple(
             exp.NullSafeEQ(
-                this=c.expression(), expression=ColumnRef(bound.relation, n).expression()
+                this=c.expression(), expression=ColumnRef(bound.relation, key.name).expression()
             )
-            for c, n in names.items()
+            for c, key in zip(free, keys, strict=True)
         )
         return LeftJoin(node, other, same, self.around.binder.name("scalar"))
 
@@ -198,13 +193,9 @@ class Subqueries:
         self, node: Node, other: Node, conditions: tuple[exp.Expr, ...]
     ) -> tuple[Node, exp.Expr, dict[ColumnRef, exp.Expr]]:
         relation = self.around.binder.name("marked")
-        names = flat_names(node.schema)
-        items = tuple(Named(name, c.expression()) for c, name in names.items())
+        items, step = under(relation, node.schema)
         mark = f"{relation}_match"
         marked = Mark(node, other, conditions, relation, items, mark)
-        step: dict[ColumnRef, exp.Expr] = {
-            c: ColumnRef(relation, name).expression() for c, name in names.items()
-        }
         return marked, ColumnRef(relation, mark).expression(), step
 
     # -- binding -----------------------------------------------------------------------------

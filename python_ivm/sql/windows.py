@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from python_ivm.algebra.columns import ColumnRef, Named, columns_of, flat_names, substitute
+from python_ivm.algebra.columns import ColumnRef, Named, columns_of, substitute, under
 from python_ivm.algebra.nodes import Node, Window
 from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.sql.aggregates import (
@@ -112,7 +112,7 @@ def _extended(
 ) -> tuple[Node, list[exp.Expr]]:
     relation = binder.name("windowed")
     used = {c for e in expressions for c in columns_of(e)}
-    names = flat_names(c for c in node.schema if c in used)
+    items, mapping = under(relation, (c for c in node.schema if c in used))
     functions: list[Named] = []
     values: list[tuple[exp.Window, exp.Expr]] = []
     for window in together:
@@ -120,9 +120,6 @@ def _extended(
             name = f"{relation}_{len(functions) + 1}"
             functions.append(Named(name, window.copy()))
             values.append((window.copy(), ColumnRef(relation, name).expression()))
-    mapping: dict[ColumnRef, exp.Expr] = {
-        c: ColumnRef(relation, name).expression() for c, name in names.items()
-    }
 
     def replaced(part: exp.Expr) -> exp.Expr:
         if isinstance(part, exp.Window):
@@ -132,7 +129,6 @@ def _extended(
         return part
 
     above = [substitute(e.copy().transform(replaced), mapping) for e in expressions]
-    items = tuple(Named(name, c.expression()) for c, name in names.items())
     return Window(node, relation, items, partition, tuple(functions)), above
 
 

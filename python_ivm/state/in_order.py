@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from python_ivm.algebra.columns import ColumnRef, Named, columns_of, flat_names, substitute
+from python_ivm.algebra.columns import ColumnRef, Named, columns_of, substitute, under
 from python_ivm.algebra.nodes import Aggregate, Node, Window
 from python_ivm.errors import NotYetImplemented
 from python_ivm.sql.aggregates import (
@@ -82,10 +82,7 @@ def _aggregate(node: Aggregate, types: Mapping[str, str]) -> Node:
     relation = f"{node.relation}_sums"
     others = [m for m in node.measures if m not in rounding]
     named = [item.expression for item in (*node.keys, *others)]
-    names = flat_names(sorted({c for e in named for c in columns_of(e)}, key=str))
-    columns: dict[ColumnRef, exp.Expr] = {
-        c: ColumnRef(relation, name).expression() for c, name in names.items()
-    }
+    items, columns = under(relation, sorted({c for e in named for c in columns_of(e)}, key=str))
     partition = tuple(key.expression for key in node.keys)
     functions = []
     sums: dict[str, exp.Expr] = {}
@@ -93,7 +90,6 @@ def _aggregate(node: Aggregate, types: Mapping[str, str]) -> Node:
         name = f"{relation}_{number}"
         functions.append(Named(name, _over(measure.expression, partition, values)))
         sums[measure.name] = exp.Max(this=ColumnRef(relation, name).expression())
-    items = tuple(Named(name, c.expression()) for c, name in names.items())
     return Aggregate(
         Window(node.input, relation, items, partition, tuple(functions), for_groups=True),
         node.relation,
@@ -131,11 +127,9 @@ def _window(node: Window, types: Mapping[str, str]) -> Window:
 def _running(node: Window, running: list[Named]) -> Window:
     """Each row's sum up to it, one row after the other; then that of the last of its peers."""
     relation = f"{node.relation}_rows_before"
-    names = flat_names(sorted({c for e in node.expressions for c in columns_of(e)}, key=str))
-    ties = [c.expression() for c in names]
-    columns: dict[ColumnRef, exp.Expr] = {
-        c: ColumnRef(relation, name).expression() for c, name in names.items()
-    }
+    used = sorted({c for e in node.expressions for c in columns_of(e)}, key=str)
+    items, columns = under(relation, used)
+    ties = [c.expression() for c in used]
     inner: list[Named] = []
     outer: dict[str, exp.Expr] = {}
     for named in running:
@@ -152,7 +146,6 @@ def _running(node: Window, running: list[Named]) -> Window:
         picked = (ColumnRef(relation, name).expression() for name in (value, last))
         window.set("this", exp.Anonymous(this="max_by", expressions=list(picked)))
         outer[named.name] = substitute(window, columns)
-    items = tuple(Named(name, c.expression()) for c, name in names.items())
     return Window(
         Window(node.input, relation, items, node.partition, tuple(inner)),
         node.relation,

@@ -99,10 +99,9 @@ def _peel(
     sort: Sort | None = None
     node = plan
     while True:
-        kept = isinstance(node, Project) and isinstance(node.input, Sort)
-        if kept and (condition is not None or sort is not None):
-            return items, condition, sort, node  # only its columns are left above a LIMIT
-        if isinstance(node, Project):
+        nothing_above = sort is None and condition is None
+        # What stands above a LIMIT has only the columns that are projected from it.
+        if isinstance(node, Project) and (nothing_above or not isinstance(node.input, Sort)):
             mapping = {ColumnRef(node.relation, i.name): i.expression for i in node.items}
             items = tuple(Named(i.name, substitute(i.expression, mapping)) for i in items)
             if condition is not None:
@@ -110,7 +109,7 @@ def _peel(
             if sort is not None:
                 sort = _substituted(sort, mapping)
             node = node.input
-        elif isinstance(node, Sort) and sort is None and condition is None:
+        elif isinstance(node, Sort) and nothing_above:
             sort, node = node, node.input
         elif isinstance(node, Filter):
             part = node.condition
