@@ -9,6 +9,7 @@ from dataclasses import replace
 import sqlglot
 from sqlglot import exp
 
+from python_ivm.algebra.columns import Named
 from python_ivm.algebra.normalize import without_top_order
 from python_ivm.errors import InvalidModel
 from python_ivm.refresh.emit import QUERY, relation_name, source_relations, text
@@ -24,6 +25,7 @@ from python_ivm.sql.modifiers import without_order
 from python_ivm.sql.parse import DIALECT, parse, pin_versions, quoted_name, table_references
 from python_ivm.sql.render import Renderer
 from python_ivm.state.counters import Kind
+from python_ivm.state.maps import entries, is_map
 from python_ivm.state.measures import SqlType
 
 EXPECTED = "expected"
@@ -129,21 +131,35 @@ def _comparison(expected: str, actual: str, columns: Mapping[str, str]) -> str:
         for name, sql in ((EXPECTED, expected), (ACTUAL, actual))
     )
     floating = [n for n, kind in columns.items() if SqlType.of(kind).kind is Kind.FLOATING]
-    exact = [name for name in columns if name not in floating]
+    exact = [
+        Named(name, _comparable(exp.column(name, quoted=True), kind))
+        for name, kind in columns.items()
+        if name not in floating
+    ]
     return f"WITH {ctes}\n{text(_difference(exact, floating))}"
 
 
-def _difference(exact: list[str], floating: list[str]) -> exp.Expr:
+def _comparable(column: exp.Column, kind: str) -> exp.Expr:
+    """A column as something that Spark can compare."""
+    if is_map(kind):
+        return entries(column)
+    if any(incomparable in kind.lower() for incomparable in ("map<", "variant")):
+        return exp.Anonymous(this="to_json", expressions=[column])
+    return column
+
+
+def _difference(exact: list[Named], floating: list[str]) -> exp.Expr:
     """The groups of equal rows whose number, or whose floating values, differ."""
     sides = {side: _grouped(side, exact, floating).subquery(side) for side in (EXPECTED, ACTUAL)}
-    same = [exp.NullSafeEQ(this=_of(EXPECTED, n), expression=_of(ACTUAL, n)) for n in exact]
+    names = [named.name for named in exact]
+    same = [exp.NullSafeEQ(this=_of(EXPECTED, n), expression=_of(ACTUAL, n)) for n in names]
     select = exp.Select().from_(sides[EXPECTED])
     select = select.join(
         sides[ACTUAL], on=exp.and_(*same) if same else exp.true(), join_type="full"
     )
     shown = [
         exp.alias_(exp.func("coalesce", _of(EXPECTED, n), _of(ACTUAL, n)), n, quoted=True)
-        for n in exact
+        for n in names
     ]
     counts = []
     for side in (EXPECTED, ACTUAL):
@@ -159,9 +175,13 @@ def _difference(exact: list[str], floating: list[str]) -> exp.Expr:
     return select.select(*shown, *counts).where(different)
 
 
-def _grouped(side: str, exact: list[str], floating: list[str]) -> exp.Select:
-    keys = [exp.column(name, quoted=True) for name in exact]
-    items: list[exp.Expr] = [*keys, exp.alias_(exp.Count(this=exp.Star()), "__rows")]
+def _grouped(side: str, exact: list[Named], floating: list[str]) -> exp.Select:
+    keys = [named.expression for named in exact]
+    items: list[exp.Expr] = [
+        key if isinstance(key, exp.Column) else exp.alias_(key, named.name, quoted=True)
+        for key, named in zip(keys, exact, strict=True)
+    ]
+    items.append(exp.alias_(exp.Count(this=exp.Star()), "__rows"))
     if floating:
         values = exp.func("array", *(exp.cast(exp.column(n, quoted=True), "double")
                                      for n in floating))  # fmt: skip

@@ -24,6 +24,7 @@ from python_ivm.sql.render import Renderer
 from python_ivm.sql.schema import kind_of
 from python_ivm.state.bookmark import digest
 from python_ivm.state.layout import Layout, arguments_to_type, layout
+from python_ivm.state.maps import is_map, map_columns
 
 Types = Mapping[str, Mapping[str, str]]
 
@@ -43,8 +44,8 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
 
     Args:
         model: The model.
-        types: The types of summed arguments as they are stored; None asks the warehouse, and
-            tries out every statement.
+        types: The types that decided the layout as they are stored; None asks the warehouse,
+            and tries out every statement.
 
     Raises:
         InvalidModel: If the query is wrong.
@@ -54,18 +55,18 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
     try:
         query = bind(model.reading.tree, schemas)
         _refuse_own_names(query)
-        building = types is None
+        described: Sequence[tuple[str, str]] | None = None
         if types is None:
             promised = model.request.options.deterministic_functions
             check_user_functions(model.reading.tree, model.warehouse.user_functions(), promised)
-            types = _ask_types(model, query)
+            described = model.warehouse.describe(model.request.sql)
+            types = _ask_types(model, query) | map_columns(query, described)
         decided = layout(query, types)
         decided = replace(decided, input=not_in_by_key(decided.input, partial(kind_of, schemas)))
-        if building:
-            described = model.warehouse.describe(model.request.sql)
+        if described is not None:
             decided = replace(decided, columns=tuple(name for name, _ in described))
             if decided.is_bag:
-                _refuse_incomparable(described)
+                _refuse_incomparable([c for c in described if not is_map(c[1])])
             _refuse_incomparable_groups(model, query)
             _try(model, query, decided)
     except NotYetImplemented as error:
@@ -128,8 +129,8 @@ def _let_spark_judge(model: Model, error: InvalidModel) -> None:
         raise error
 
 
-def _ask_types(model: Model, query: Query) -> Types:
-    found: dict[str, dict[str, str]] = {}
+def _ask_types(model: Model, query: Query) -> dict[str, Mapping[str, str]]:
+    found: dict[str, Mapping[str, str]] = {}
     current = model.current_versions()
     for relation, (rows, arguments) in arguments_to_type(query.plan).items():
         renderer = Renderer(emit.source_relations(current, model.clock(None)))

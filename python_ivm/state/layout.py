@@ -16,6 +16,7 @@ from python_ivm.algebra.nodes import COUNT, Aggregate, Filter, Node, Project, So
 from python_ivm.sql.bind import Query
 from python_ivm.state.counters import Counter, Rows
 from python_ivm.state.in_order import in_order
+from python_ivm.state.maps import VIEW, entries, of_entries
 from python_ivm.state.measures import Measures, summed_arguments
 
 HASH = "__ivm_hash__"
@@ -78,7 +79,7 @@ def layout(query: Query, types: Mapping[str, Mapping[str, str]]) -> Layout:
     Args:
         query: The bound model.
         types: For each relation of :func:`arguments_to_type` the Spark types of its arguments,
-            by the measure's name.
+            by the measure's name; and what :func:`map_columns` gives.
 
     Raises:
         NotYetImplemented: If an aggregate cannot be maintained.
@@ -87,7 +88,8 @@ def layout(query: Query, types: Mapping[str, Mapping[str, str]]) -> Layout:
     if isinstance(below, Aggregate):
         below = replace(below, input=in_order(below.input, types))
         return _aggregate_layout(query, below, types, items, condition, sort)
-    return _bag_layout(query, in_order(below, types), items, condition, sort)
+    maps = types.get(VIEW, {})
+    return _bag_layout(query, in_order(below, types), items, maps, condition, sort)
 
 
 def _peel(
@@ -172,6 +174,7 @@ def _bag_layout(
     query: Query,
     below: Node,
     items: tuple[Named, ...],
+    maps: Mapping[str, str],
     condition: exp.Expr | None,
     sort: Sort | None,
 ) -> Layout:
@@ -182,8 +185,13 @@ def _bag_layout(
     for number, item in enumerate(items, 1):
         safe = _SAFE.match(item.name) and not item.name.startswith("__ivm_")
         name = item.name if safe else f"__ivm_col_{number}__"
-        keys.append(Named(name, item.expression))
-        shown.append(Named(item.name, exp.column(name, quoted=True)))
+        column = exp.column(name, quoted=True)
+        if item.name in maps:
+            keys.append(Named(name, entries(item.expression)))
+            shown.append(Named(item.name, of_entries(column)))
+        else:
+            keys.append(Named(name, item.expression))
+            shown.append(Named(item.name, column))
     if sort is not None:
         ordered = []
         for number, key in enumerate(sort.order, 1):
