@@ -9,10 +9,10 @@ from typing import Any
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
-from sqlglot.optimizer.scope import traverse_scope
 from sqlglot.tokenizer_core import TokenType
 
 from python_ivm.errors import InvalidModel
+from python_ivm.sql.ctes import cte_of
 from python_ivm.sql.dialect import SparkSql
 
 DIALECT = SparkSql()
@@ -145,7 +145,7 @@ def table_references(query: exp.Query) -> list[TableReference]:
     """The tables that a query reads, once for each place, in the text's order.
 
     Raises:
-        InvalidModel: If the scopes of the query cannot be built (a CTE named twice, say).
+        InvalidModel: If a CTE is named twice.
     """
     return [reference(node) for node in table_nodes(query)]
 
@@ -156,21 +156,19 @@ def table_nodes(query: exp.Query) -> list[exp.Table]:
     Names of CTEs are not tables. Views are listed like tables: only the catalog knows.
 
     Raises:
-        InvalidModel: If the scopes of the query cannot be built (a CTE named twice, say).
+        InvalidModel: If a CTE is named twice.
     """
-    try:
-        scopes = traverse_scope(query)
-    except Exception as error:
-        raise InvalidModel(f"The query's scopes are unclear: {error}") from error
-    found: dict[int, exp.Table] = {}
-    for scope in scopes:
-        for source in scope.sources.values():
-            if not isinstance(source, exp.Table) or not isinstance(source.this, exp.Identifier):
-                continue
-            pivoted_cte = source.args.get("pivots") and source.name in scope.cte_sources
-            if not (pivoted_cte and len(source.parts) == 1):
-                found[id(source)] = source
-    return sorted(found.values(), key=lambda node: reference(node).start)
+    for with_ in query.find_all(exp.With):
+        names = [cte.alias.lower() for cte in with_.expressions]
+        for number, cte in enumerate(with_.expressions):
+            if names[number] in names[:number]:
+                raise InvalidModel(f"Two CTEs are named {cte.alias}", **position(cte.args["alias"]))
+    found = [
+        node
+        for node in query.find_all(exp.Table)
+        if isinstance(node.this, exp.Identifier) and cte_of(node) is None
+    ]
+    return sorted(found, key=lambda node: reference(node).start)
 
 
 def reference(node: exp.Table) -> TableReference:

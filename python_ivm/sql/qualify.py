@@ -11,6 +11,7 @@ from sqlglot.optimizer.qualify import qualify as sqlglot_qualify
 
 from python_ivm.algebra.conditions import conjuncts
 from python_ivm.errors import InvalidModel
+from python_ivm.sql.ctes import cte_of, rename_hidden
 from python_ivm.sql.generators import as_lateral_views
 from python_ivm.sql.lateral import qualify_inner_names
 from python_ivm.sql.parse import DIALECT, position, table_references
@@ -46,6 +47,7 @@ def qualify(query: exp.Query, schemas: Schemas) -> exp.Query:
                 column=reference.column,
                 hint="Check the name, or run the model that builds it first.",
             )
+    rename_hidden(tree)
     _collapse_table_names(tree, schemas)
     mapping = {
         key: {name.lower(): kind for name, kind in table.columns.items()}
@@ -196,7 +198,7 @@ def _collapse_table_names(tree: exp.Query, schemas: Schemas) -> None:
     for table in list(tree.find_all(exp.Table)):
         parts = [p for p in table.parts if isinstance(p, exp.Identifier)]
         key = ".".join(p.name.lower() for p in parts)
-        if not parts or key not in schemas or (len(parts) == 1 and _is_cte(table)):
+        if not parts or key not in schemas or cte_of(table) is not None:
             continue
         if not table.alias:
             table.set("alias", exp.TableAlias(this=parts[-1].copy()))
@@ -208,16 +210,3 @@ def _collapse_table_names(tree: exp.Query, schemas: Schemas) -> None:
         if any(f".{key}".endswith(f".{owner}") for key in schemas):  # else a field of a struct
             column.set("db", None)
             column.set("catalog", None)
-
-
-def _is_cte(table: exp.Table) -> bool:
-    """Whether a one-part name means a CTE in scope rather than a table."""
-    node: exp.Expr | None = table
-    while node is not None:
-        with_ = node.args.get("with_") or node.args.get("with")
-        if with_ is not None and any(
-            cte.alias.lower() == table.name.lower() for cte in with_.expressions
-        ):
-            return True
-        node = node.parent
-    return False

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from hypothesis import assume
 from hypothesis import strategies as st
 
 from tests.planner.lake import Lake, Row
@@ -77,13 +75,6 @@ def _rows(columns: list[tuple[str, str]], least: int, most: int) -> st.SearchStr
     return st.integers(least, most).flatmap(lambda n: st.lists(row, min_size=n, max_size=n))
 
 
-def _hides_a_table(texts: str) -> bool:
-    """Whether a LATERAL VIEW may stand over an alias that is a CTE's name, too (docs/limits.md)."""
-    ctes = re.findall(r"(\w+) as \((?:select|\()", texts, re.I)
-    named = any(re.search(rf"\bs\.\w+ {cte}\b", texts, re.I) for cte in ctes)
-    return "lateral view" in texts and named
-
-
 @st.composite
 def cases(draw: Draw) -> Case:
     """Two or three tables, a model on them, and rounds of commits."""
@@ -109,7 +100,6 @@ def cases(draw: Draw) -> Case:
     writer = Writer(draw, tuple(relations))
     sql = writer.model(draw(st.sampled_from((1, 2, 2, 3, 0, 4)))).sql
     texts = " ".join([sql, *(b.sql for b in below)])
-    assume(not _hides_a_table(texts))
     read = [n for n in range(len(shapes)) if f"s.t{n + 1}" in texts]
 
     def step(table: int) -> st.SearchStrategy[Step]:

@@ -209,6 +209,8 @@ QUERIES = {
     "on a.v = d.v",
     "lateral_view": "select k, x from s.d lateral view explode(xs) l as x",
     "lateral_view_outer": "select k, l.col from s.d lateral view outer explode(xs) l",
+    "map_shown": "select a.v, d.k, d.m from s.a full join s.d on a.k = d.k",
+    "map_made": "select k, map('k', v) as m from s.a union all select k, m from s.d",
     "lateral_view_map": "select d.k, l.key, l.value from s.d lateral view outer explode(m) l "
     "as key, value",
     "lateral_views": "select k, pos, x, z from s.d lateral view posexplode(xs) l as pos, x "

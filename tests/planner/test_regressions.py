@@ -428,3 +428,28 @@ def test_a_table_further_out_named_like_a_column_of_the_subquery(xy: Lake) -> No
     refresh = xy.run("m", sql)
     assert refresh.reason == "NOT_YET_IMPLEMENTED"
     assert "another alias" in refresh.explanation
+
+
+HIDDEN_CTES = (
+    "with t as (select v as c from s.x) select t.i from s.x t join t u on t.v = u.c where t.v < "
+    "(select max(z.v) from s.x z where z.i = t.i) + 1",
+    "with t as (select v as c from s.x) select t.i, e from s.x t lateral view "
+    "explode(array(t.v, t.i)) g as e where t.v in (select c from t)",
+    "with t as (select i from s.y), u as (select t.i, t.v from s.x t), x as (select i from t) "
+    "select t.i, T.v from u t left semi join x on x.i = t.i",
+    "with T as (select i as c from s.y) select t.c, (select count(*) from s.x t where t.i = q.c) "
+    "as n from t join (select * from t t) q on q.c = t.c",
+    "with t as (select i from s.y) select n.c from (with t as (select v as c from s.x) select "
+    "t.c from t, s.y q where q.i = t.c) n join s.x t on t.v = n.c where exists (select 1 from t)",
+)
+
+
+@pytest.mark.parametrize("sql", HIDDEN_CTES)
+def test_an_alias_hides_a_cte_of_its_name(xy: Lake, sql: str) -> None:
+    """Columns of the alias were looked for in the CTE: such a model was rebuilt at every change."""
+    view = View(xy, sql)
+    changed(xy)
+    view.refresh()
+    xy.change("y", delete=[(1,)], insert=[(3,), (3,)])
+    xy.change("x", delete=[(1, 2)], insert=[(3, 3), (1, 9)])
+    view.refresh()
