@@ -13,6 +13,12 @@
   {%- if not found -%}
     {%- do exceptions.raise_compiler_error('There is no model named ' ~ model) -%}
   {%- endif -%}
+  {%- if found | length > 1 -%}
+    {%- do exceptions.raise_compiler_error(
+        found | length ~ ' models are named ' ~ model ~ ': '
+        ~ found | map(attribute='unique_id') | join(', ')
+    ) -%}
+  {%- endif -%}
   {%- set node = found[0] -%}
   {%- if node.config.materialized != 'incremental_ivm' -%}
     {%- do exceptions.raise_compiler_error(

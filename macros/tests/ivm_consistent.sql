@@ -6,10 +6,18 @@
           data_tests:
             - ivm_consistent
 
-  Each row of the result is a row of the view or of the query, with how often either has it.
+  Each row of the result is a row of the view or of the query, with how often either has it. Where
+  nothing is run (`dbt compile`, `dbt docs generate`) or no rows are read (`--empty`, `--sample`),
+  there is nothing to compare.
 #}
 {% test ivm_consistent(model) %}
-  {%- if execute -%}
+  {%- if execute and model is string -%}
+    {%- do exceptions.raise_compiler_error(
+        "ivm_consistent compares a whole view; it takes no config 'where'"
+    ) -%}
+  {%- endif -%}
+  {%- set idle = flags.WHICH in ('compile', 'generate') or flags.EMPTY or flags.SAMPLE -%}
+  {%- if execute and not idle -%}
     {{ adapter.ivm_consistency_query(model) }}
   {%- else -%}
     select 1 as expected_rows where false

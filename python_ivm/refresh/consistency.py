@@ -67,6 +67,11 @@ def consistency_query(view: tuple[str, ...], warehouse: Warehouse) -> str:
     state = _state_of(view, body)
     bookmark = state_history(warehouse, state).bookmark
     query = warehouse.properties(state).get(QUERY)
+    if bookmark is None and query is not None:
+        raise InvalidModel(
+            f"{relation_name(view)} was built by --empty or --sample",
+            hint="Run the model, which builds it from all rows.",
+        )
     if bookmark is None or query is None:
         raise InvalidModel(
             f"{relation_name(view)} is not maintained",
@@ -127,8 +132,7 @@ def _comparison(expected: str, actual: str, columns: Mapping[str, str]) -> str:
     """Both texts as CTEs under the view's column names, and the query of their difference."""
     names = ", ".join(quoted_name((name,)) for name in columns)
     ctes = ",\n".join(
-        f"{name} ({names}) AS (\n{sql.strip().rstrip(';')}\n)"
-        for name, sql in ((EXPECTED, expected), (ACTUAL, actual))
+        f"{name} ({names}) AS (\n{sql}\n)" for name, sql in ((EXPECTED, expected), (ACTUAL, actual))
     )
     floating = [n for n, kind in columns.items() if SqlType.of(kind).kind is Kind.FLOATING]
     exact = [

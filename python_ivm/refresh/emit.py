@@ -194,7 +194,7 @@ def plain_statements(
     """The statements that rebuild a query for which there are no rules: the user's own text."""
     stored = [exp.to_identifier(f"__ivm_col_{n}__") for n in range(1, len(columns) + 1)]
     names = ", ".join(c.sql(dialect=DIALECT) for c in stored)
-    body = f"SELECT * FROM (\n{pinned.strip().rstrip(';')}\n) AS ivm_view({names})"
+    body = f"SELECT * FROM (\n{pinned}\n) AS ivm_view({names})"
     shown = [
         exp.alias_(exp.column(s.name), exp.to_identifier(c, quoted=True))
         for s, c in zip(stored, columns, strict=True)

@@ -52,6 +52,8 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
         Unsupported: If its result does not follow from its sources.
     """
     schemas = model.schemas()
+    if types is None and (unseen := model.unversioned()):
+        return model.not_delta(unseen[0])
     try:
         query = bind(model.reading.tree, schemas)
         _refuse_own_names(query)
@@ -77,7 +79,7 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
     except Unsupported:
         raise
     except Exception as error:
-        return planner_error(error)
+        return planner_error(error, model.warehouse.failure)
     used = {
         node: {c: kind_of(schemas, node, c) for c in columns}
         for node, columns in _used_columns(query).items()

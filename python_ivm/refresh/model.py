@@ -16,7 +16,7 @@ from python_ivm.sources.history import SourceChange
 from python_ivm.sql.clock import asked, at, calls
 from python_ivm.sql.determinism import check_deterministic
 from python_ivm.sql.inline import read
-from python_ivm.sql.parse import DIALECT, TableReference, parse
+from python_ivm.sql.parse import DIALECT, TableReference, parse, without_terminator
 from python_ivm.sql.schema import Schemas, TableSchema
 from python_ivm.state.bookmark import NOT_BUILT, Bookmark, Found, digest
 
@@ -52,10 +52,10 @@ class Model:
             InvalidModel: If the SQL is wrong.
             Unsupported: If its result does not follow from its sources.
         """
-        self.request = request
         self.warehouse = warehouse
         self.found = found
         parsed = parse(request.sql)
+        self.request = request = replace(request, sql=without_terminator(request.sql))
         check_deterministic(parsed)
         text = parsed.sql(dialect=DIALECT, comments=False)
         self.query_hash = digest(text, dict(request.settings))
@@ -86,6 +86,11 @@ class Model:
         """Whether what the query asks of the clock, or a part of it, is not what it was."""
         asked = self.asked if among is None else among
         return bool(asked) and self.instant.differs(bookmark.instant, asked)
+
+    def unversioned(self) -> tuple[str, ...]:
+        """The sources that are no Delta tables, by planner key."""
+        current = self.current_versions()
+        return tuple(table.key for table in self.tables if table.key not in current)
 
     def not_delta(self, key: str) -> Reason:
         """Why no change of a source can be seen."""

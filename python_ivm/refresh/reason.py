@@ -33,8 +33,15 @@ def not_yet(error: IvmError) -> Reason:
     )
 
 
-def planner_error(error: Exception) -> Reason:
-    """A bug of the planner: the view is right all the same, and the bug is not hidden."""
+def planner_error(error: Exception, of_warehouse: Exception | None) -> Reason:
+    """A bug of the planner: the view is right all the same, and the bug is not hidden.
+
+    Args:
+        error: What was raised.
+        of_warehouse: The last error of the warehouse. It is no bug, and raised again.
+    """
+    if error is of_warehouse:
+        raise error
     return Reason(
         "PLANNER_ERROR",
         f"the planner failed on this query ({type(error).__name__}: {error}); please report it",

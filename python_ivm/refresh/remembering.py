@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 from python_ivm.refresh.answers import Answers
 from python_ivm.refresh.request import Warehouse
@@ -10,44 +11,52 @@ from python_ivm.sources.clock import Instant
 from python_ivm.sources.history import Commit, Detail
 from python_ivm.sql.inline import View
 
+T = TypeVar("T")
+
 
 class Remembering:
-    """A warehouse that is asked everything once, so that a plan sees one state of each table."""
+    """A warehouse that is asked everything once, so that a plan sees one state of each table.
+
+    Attributes:
+        failure: The last error of a question about the catalog: no bug of the planner, as that of a
+            query may be.
+    """
 
     def __init__(self, warehouse: Warehouse) -> None:
         """Take the warehouse to ask."""
         self._warehouse = warehouse
         self._answers = Answers()
+        self.failure: Exception | None = None
 
     def history(self, parts: tuple[str, ...], limit: int | None) -> Sequence[Commit] | None:
         """A table's commits."""
         return self._answers.history(
-            parts, limit, lambda most: self._warehouse.history(parts, most)
+            parts, limit, lambda most: self._ask(lambda: self._warehouse.history(parts, most))
         )
 
     def columns(self, parts: tuple[str, ...]) -> Mapping[str, str] | None:
         """A relation's columns."""
-        return self._answers.other(parts, "columns", lambda: self._warehouse.columns(parts))
+        return self._once(parts, "columns", lambda: self._warehouse.columns(parts))
 
     def properties(self, parts: tuple[str, ...]) -> Mapping[str, str]:
         """A table's properties."""
-        return self._answers.other(parts, "properties", lambda: self._warehouse.properties(parts))
+        return self._once(parts, "properties", lambda: self._warehouse.properties(parts))
 
     def detail(self, parts: tuple[str, ...]) -> Detail | None:
         """A table's newest version."""
-        return self._answers.detail(parts, lambda: self._warehouse.detail(parts))
+        return self._answers.detail(parts, lambda: self._ask(lambda: self._warehouse.detail(parts)))
 
     def namespace(self) -> tuple[str, str]:
         """The session's catalog and schema."""
-        return self._answers.other((), "namespace", self._warehouse.namespace)
+        return self._once((), "namespace", self._warehouse.namespace)
 
     def instant(self) -> Instant:
         """The time."""
-        return self._answers.other((), "instant", self._warehouse.instant)
+        return self._once((), "instant", self._warehouse.instant)
 
     def definition(self, parts: tuple[str, ...]) -> View | None:
         """A view."""
-        return self._answers.other(parts, "definition", lambda: self._warehouse.definition(parts))
+        return self._once(parts, "definition", lambda: self._warehouse.definition(parts))
 
     def describe(self, sql: str) -> Sequence[tuple[str, str]]:
         """The types of a query's columns."""
@@ -59,9 +68,19 @@ class Remembering:
 
     def user_functions(self) -> Sequence[str]:
         """The functions that users made."""
-        return self._answers.other((), "user functions", self._warehouse.user_functions)
+        return self._once((), "user functions", self._warehouse.user_functions)
 
     def enable_change_feed(self, parts: tuple[str, ...]) -> None:
         """Switch it on, which is a commit."""
-        self._warehouse.enable_change_feed(parts)
+        self._ask(lambda: self._warehouse.enable_change_feed(parts))
         self._answers.forget(parts)
+
+    def _once(self, parts: tuple[str, ...], question: str, ask: Callable[[], T]) -> T:
+        return self._answers.other(parts, question, lambda: self._ask(ask))
+
+    def _ask(self, ask: Callable[[], T]) -> T:
+        try:
+            return ask()
+        except Exception as error:
+            self.failure = error
+            raise

@@ -51,10 +51,10 @@ class Planner:
 
     def __init__(self, request: Request, warehouse: Warehouse) -> None:
         """Read the model, and refuse what no rebuild would cure."""
-        self.request = request
         self.warehouse = Remembering(warehouse)
         found = versions.state_history(self.warehouse, request.state)
         self.model = Model(request, self.warehouse, found)
+        self.request = self.model.request
 
     def plan(self, forced: Reason | None) -> Refresh:
         """The refresh."""
@@ -103,6 +103,7 @@ class Planner:
         if self.request.full_refresh and bookmark is not None:
             return Reason("FULL_REFRESH", "asked for by full_refresh", False)
         if bookmark is None:
+            self._refuse_foreign_table()
             return _FIRST
         if not intact:
             return Reason(
@@ -110,6 +111,18 @@ class Planner:
                 f"{emit.relation_name(self.request.state)} was written by something else",
             )
         return None
+
+    def _refuse_foreign_table(self) -> None:
+        """A build would replace whatever has the state's name."""
+        state = self.request.state
+        if self.warehouse.columns(state) is None:
+            return
+        own = self.warehouse.history(state, 1) and emit.QUERY in self.warehouse.properties(state)
+        if not own:
+            raise InvalidModel(
+                f"{emit.relation_name(state)} exists and is no state of a maintained model",
+                hint="Drop it, or give the model another ivm_state_suffix.",
+            )
 
     def _query_changed(self, bookmark: Bookmark) -> Refresh:
         what = "the query or a session setting that it depends on changed"
@@ -183,7 +196,7 @@ class Planner:
             fence = emit.fence(self.request, number)
             statement = replace(statement, bookmark=after.text(), fence=fence)
         except Exception as error:
-            return self._full(planner_error(error), bookmark)
+            return self._full(planner_error(error, self.warehouse.failure), bookmark)
         ranges = tuple(
             f"{key.split('.')[-1]}@{bookmark.sources[key].version}→{change.post.version}"
             for key, change in read.items()
@@ -209,13 +222,9 @@ class Planner:
         if feeds is not None and reason.code == "CHANGE_FEED_GAP":
             reason = feeds  # says what to do about it
         current = self.model.current_versions()
-        opaque = [table.key for table in self.model.tables if table.key not in current]
-        how = None if opaque else maintained(self.model, None)
-        if reason.code != "POLICY_FULL":  # what makes every refresh a rebuild is told first
-            if opaque:
-                reason = self.model.not_delta(opaque[0])
-            elif isinstance(how, Reason):
-                reason = how
+        how = maintained(self.model, None)
+        if isinstance(how, Reason) and reason.code != "POLICY_FULL":
+            reason = how  # what makes every refresh a rebuild is told first
         reason = self._allow(reason, feeds)
         after = Bookmark(
             query=self.model.query_hash,
@@ -223,7 +232,7 @@ class Planner:
             refresh=number,
             sources={key: change.post for key, change in current.items()},
             model=".".join(self.request.view),
-            unversioned=tuple(opaque),
+            unversioned=self.model.unversioned(),
             views=self.model.views,
             instant=self.model.instant if self.model.asked else None,
         )

@@ -26,6 +26,17 @@ def state_history(warehouse: Warehouse, state: tuple[str, ...]) -> Found:
     return found
 
 
+def shows_state(text: str, state: str) -> bool:
+    """Whether a view reads a state, and not a former version of it.
+
+    Args:
+        text: The view's text.
+        state: The state's name, without its schema.
+    """
+    lowered = text.lower()
+    return state.lower() in lowered and "version as of" not in lowered
+
+
 def change_since(
     warehouse: Warehouse, parts: tuple[str, ...], bookmark: SourceVersion, steady: bool
 ) -> SourceChange | Reason:

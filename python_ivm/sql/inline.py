@@ -20,6 +20,7 @@ from python_ivm.sql.parse import (
     quoted_name,
     reference,
     table_nodes,
+    without_terminator,
 )
 
 _DEEPEST = 100
@@ -122,6 +123,7 @@ class _Reader:
 
     def read(self, sql: str, namespace: tuple[str, ...] | None, depth: int) -> Reading:
         tree = parse(sql)
+        sql = without_terminator(sql)
         edits: list[tuple[int, int, str]] = []
         tables: list[TableReference] = []
         views: dict[str, str] = {}
@@ -156,7 +158,7 @@ class _Reader:
                 hint="Store one of the views below the model as a table.",
             )
         try:
-            inner = self.read(view.text.strip().rstrip(";"), view.namespace, depth)
+            inner = self.read(view.text, view.namespace, depth)
             items, names = self._columns(relation, view, inner)
         except (InvalidModel, NotYetImplemented) as error:
             self.catalog.keep(relation, error.message)

@@ -107,7 +107,7 @@ def without_terminator(sql: str) -> str:
     Args:
         sql: Text that :func:`parse` takes.
     """
-    tokens = sqlglot.tokenize(sql, read=DIALECT)
+    tokens = sqlglot.tokenize(sql, read=DIALECT) if ";" in sql else []
     while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
         sql = sql[: tokens.pop().start]
     return sql

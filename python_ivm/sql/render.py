@@ -42,7 +42,7 @@ from python_ivm.sources.clock import with_literals
 
 E = TypeVar("E", bound=exp.Expr)
 _BARE = re.compile(r"[a-z_][a-z0-9_]*\Z")
-_KEYWORDS = {word.lower() for word in Spark.Tokenizer.KEYWORDS if word.isalpha()}
+_KEYWORDS = {word for words in Spark.Tokenizer.KEYWORDS for word in words.lower().split()}
 
 
 @dataclass(frozen=True)

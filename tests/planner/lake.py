@@ -207,7 +207,7 @@ class Lake:
         return self._translated[sql]
 
     def _translate(self, sql: str) -> str:
-        (tree,) = sqlglot.parse(sql, read="spark")
+        tree = sqlglot.parse(sql, read="spark")[0]
         assert tree is not None
         for table in list(tree.find_all(exp.Table)):
             if table.catalog.lower() == "spark_catalog":
@@ -303,8 +303,9 @@ class Lake:
         return self.views[name].columns if name in self.views else self.types.get(name)
 
     def properties(self, parts: tuple[str, ...]) -> Mapping[str, str]:
-        """Every source has a change feed."""
-        return {"delta.enableChangeDataFeed": "true"}
+        """Every source has a change feed, and every state its query."""
+        own = {"ivm.query": "..."} if parts[-1].endswith("__ivm_state") else {}
+        return {"delta.enableChangeDataFeed": "true", **own}
 
     def namespace(self) -> tuple[str, str]:
         """Where names without a schema are looked up."""

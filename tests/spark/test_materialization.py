@@ -97,6 +97,36 @@ def test_a_view_that_differs_is_found_and_its_rows_are_named(lake: DbtProject) -
     assert lake.dbt("test").success
 
 
+def test_a_view_that_is_not_built_yet_has_nothing_to_compare(lake: DbtProject) -> None:
+    lake.models(m=IVM + f"select i, v from {lake.schema}.x;\n-- the end;")
+    schema = "models: [{name: m, data_tests: [ivm_consistent]}]"
+    lake.write({"models/schema.yml": schema})
+    assert lake.dbt("compile").success
+    empty = lake.dbt("build", "--empty")
+    assert empty.success, empty.log
+    result = lake.dbt("test")
+    assert not result.success
+    assert "built by --empty or --sample" in result.log
+    assert lake.dbt("build").success
+    lake.write({"models/schema.yml": schema.replace("ent]", "ent: {config: {where: i > 1}}]")})
+    result = lake.dbt("test")
+    assert not result.success
+    assert "takes no config 'where'" in result.log
+
+
+def test_a_contract_is_kept(lake: DbtProject) -> None:
+    lake.models(m=IVM + f"select i, v from {lake.schema}.x")
+    column = "- {name: i, data_type: int}\n      - {name: v, data_type: %s}"
+    schema = "models:\n  - name: m\n    config: {contract: {enforced: true}}\n    columns:\n      "
+    lake.write({"models/schema.yml": schema + column % "string"})
+    result = lake.dbt("run")
+    assert not result.success
+    assert "contract" in result.message("m")
+    lake.write({"models/schema.yml": schema + column % "int"})
+    lake.run()
+    assert rows(lake, "m") == [(3, 1), (3, 3)]
+
+
 def test_explain_shows_plan_state_and_sql(
     lake: DbtProject, capsys: pytest.CaptureFixture[str]
 ) -> None:

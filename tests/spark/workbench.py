@@ -17,6 +17,7 @@ from dbt.adapters.sparkivm.session import SessionHandle
 from dbt.adapters.sparkivm.warehouse import Row, SparkWarehouse
 from python_ivm.refresh.consistency import consistency_query
 from python_ivm.refresh.request import Options, Request
+from python_ivm.refresh.versions import shows_state
 
 FEED = "tblproperties (delta.enableChangeDataFeed = true)"
 SETTINGS = ("spark.sql.ansi.enabled", "spark.sql.session.timeZone", "spark.sql.caseSensitive")
@@ -96,7 +97,7 @@ class View:
             options=Options.of(given),
             settings=settings,
             full_refresh=full_refresh,
-            view_exists=text is not None and self.state in text and "VERSION AS OF" not in text,
+            view_exists=text is not None and shows_state(text, self.state),
         )
 
     def run(self, **changes: Any) -> Outcome:

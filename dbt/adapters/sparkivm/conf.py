@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, Protocol
 
 from dbt.adapters.sparkivm.session import SessionHandle
@@ -67,24 +67,18 @@ class StatementConf:
 @contextmanager
 def only_now(conf: Conf, values: Mapping[str, str]) -> Generator[None, None, None]:
     """Set what nobody else sets; it is taken back whatever happens."""
-    try:
+    with ExitStack() as afterwards:
         for key, value in values.items():
+            afterwards.callback(conf.reset, key)
             conf.set(key, value)
         yield
-    finally:
-        for key in values:
-            conf.reset(key)
 
 
 @contextmanager
 def changed(conf: Conf, values: Mapping[str, str]) -> Generator[None, None, None]:
     """Change Spark's own settings; their values are set again whatever happens."""
-    former: dict[str, str] = {}
-    try:
+    with ExitStack() as afterwards:
         for key, value in values.items():
-            former[key] = conf.get(key)
+            afterwards.callback(conf.set, key, conf.get(key))
             conf.set(key, value)
         yield
-    finally:
-        for key, value in former.items():
-            conf.set(key, value)

@@ -25,11 +25,11 @@ from python_ivm.refresh.answers import Answers
 from python_ivm.refresh.consistency import consistency_query
 from python_ivm.refresh.explain import explain
 from python_ivm.refresh.request import Options, Request
+from python_ivm.refresh.versions import shows_state
 
 logger = AdapterLogger("SparkIvm")
 
 STATE_SUFFIX = "__ivm_state"
-_PINNED = "version as of"
 _SETTINGS = ("spark.sql.ansi.enabled", "spark.sql.session.timeZone", "spark.sql.caseSensitive")
 
 
@@ -62,9 +62,9 @@ class IvmMixin(metaclass=AdapterMeta):
         state = target.identifier + (config.get("ivm_state_suffix") or STATE_SUFFIX)
         existing = self.get_relation(target.database, target.schema, target.identifier)
         is_view = existing is not None and existing.type == RelationType.View
-        information = (getattr(existing, "information", None) or "").lower()
+        information = getattr(existing, "information", None) or ""
         # A view that still reads a former version of the state was left by a run that was killed.
-        stands = not information or (state.lower() in information and _PINNED not in information)
+        stands = not information or shows_state(information, state)
         root = config.get("location_root")
         with _as_dbt_errors(str(model["name"])):
             return Request(
@@ -143,10 +143,13 @@ class IvmMixin(metaclass=AdapterMeta):
         handle = self.connections.get_thread_connection().handle
         if isinstance(handle, SessionHandle):
             return SessionConf(handle)
-        return StatementConf(self._ivm_query)
+        return StatementConf(self._ivm_rows)
 
     def _ivm_query(self, sql: str) -> list[Row]:
-        """Run a statement on this thread's connection."""
+        """Run a statement on this thread's connection, under dbt's query comment."""
+        return self._ivm_rows(self.connections._add_query_comment(sql))
+
+    def _ivm_rows(self, sql: str) -> list[Row]:
         _, cursor = self.connections.add_query(sql, auto_begin=False)
         with self.connections.exception_handler(sql):
             names = [column[0] for column in cursor.description or []]

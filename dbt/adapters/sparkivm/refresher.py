@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
@@ -17,6 +17,7 @@ from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import Request
 from python_ivm.refresh.statements import Kind, Refresh, Statement, Strategy
 from python_ivm.refresh.strategy import plan_refresh
+from python_ivm.refresh.versions import shows_state
 from python_ivm.state.counters import OVERFLOW
 
 logger = AdapterLogger("SparkIvm")
@@ -111,6 +112,7 @@ class Refresher:
                 return self._carry_out(request, refresh)
             except Conflict:
                 logger.debug(f"{request.model}: another run was faster; planning again")
+                request = self._looked_at_again(request)
             except DbtRuntimeError as error:
                 found = _fallback(str(error))
                 if forced is not None or found is None or refresh.strategy is Strategy.FULL:
@@ -120,6 +122,15 @@ class Refresher:
             "Another run keeps refreshing this model at the same time",
             model=request.model,
             hint="Let only one run at a time refresh it, then run again.",
+        )
+
+    def _looked_at_again(self, request: Request) -> Request:
+        """The request with what stands under the view's name now."""
+        view = self._warehouse.definition(request.view)
+        return replace(
+            request,
+            view_exists=view is not None and shows_state(view.text, request.state[-1]),
+            table_in_the_way=request.table_in_the_way and view is None,
         )
 
     def _carry_out(self, request: Request, refresh: Refresh) -> Outcome:

@@ -110,7 +110,7 @@ class SparkWarehouse:
 
     def describe(self, sql: str) -> Sequence[tuple[str, str]]:
         """Names and types of a query's columns, without running it."""
-        rows = self._query(f"DESCRIBE QUERY {sql.strip().rstrip(';')}")
+        rows = self._query(f"DESCRIBE QUERY {sql}")
         return [(row["col_name"], row["data_type"]) for row in rows]
 
     def texts(self, sql: str) -> Sequence[Sequence[str | None]]:

@@ -94,6 +94,12 @@ def test_every_recomputation_is_told_with_its_reason(
         assert line.startswith(start)
 
 
+def test_a_source_that_is_not_deltas_is_told(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    lake.create("r", TABLES["r"], [(1, 1)])
+    monkeypatch.setattr(lake, "history", lambda parts, limit: None)
+    assert "(SOURCE_NOT_DELTA): s.r is not a Delta table" in told(lake, "select a from s.r")
+
+
 def test_a_model_that_is_rebuilt_says_why(lake: Lake) -> None:
     lake.create("r", TABLES["r"], [(1, 1)])
     text = told(lake, "with recursive n as (select 1 i union all select i + 1 from n where i < 3) "

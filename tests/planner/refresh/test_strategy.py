@@ -26,12 +26,19 @@ NO_RULE = (
 
 
 class OddLake(Lake):
-    """A lake whose sources may lack a change feed or not be Delta tables."""
+    """A lake whose sources may lack a change feed, or not be Delta tables.
+
+    Attributes:
+        without_feed: Tables without a change feed.
+        foreign: Tables that are not Delta's.
+        others: Tables that the planner did not make.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.without_feed: set[str] = set()
         self.foreign: set[str] = set()
+        self.others: set[str] = set()
         self.enabled: list[str] = []
         self.view_texts: dict[str, str] = {}
 
@@ -42,8 +49,10 @@ class OddLake(Lake):
         return None if parts[-1] in self.foreign else super().detail(parts)
 
     def properties(self, parts: tuple[str, ...]) -> Mapping[str, str]:
-        on = parts[-1] not in self.without_feed
-        return {"delta.enableChangeDataFeed": "true"} if on else {}
+        found = {} if parts[-1] in self.others else dict(super().properties(parts))
+        if parts[-1] in self.without_feed:
+            del found["delta.enableChangeDataFeed"]
+        return found
 
     def definition(self, parts: tuple[str, ...]) -> View | None:
         text = self.view_texts.get(parts[-1])
@@ -281,6 +290,42 @@ def test_a_state_that_something_else_wrote_is_rebuilt_with_a_warning(xs: OddLake
     assert outcome(healed) == (Strategy.FULL, "STATE_MODIFIED")
     assert healed.warning is not None and "m__ivm_state" in healed.warning
     xs.check("m")
+
+
+@pytest.mark.parametrize("kind", ["foreign", "others"])
+def test_a_table_of_others_under_the_states_name_is_left_alone(xs: OddLake, kind: str) -> None:
+    xs.create("m__ivm_state", {"k": "int"}, [(1,)])
+    getattr(xs, kind).add("m__ivm_state")
+    with pytest.raises(InvalidModel, match="is no state of a maintained model"):
+        xs.run("m", SQL)
+
+
+def test_a_state_whose_bookmark_is_lost_is_built_again(xs: OddLake) -> None:
+    xs.run("m", SQL)
+    xs.commits["m__ivm_state"] = [Commit(0, "m-1", "CREATE OR REPLACE TABLE AS SELECT")]
+    assert outcome(xs.run("m", SQL)) == (Strategy.FULL, "FIRST_BUILD")
+
+
+def test_an_error_of_the_catalog_is_no_bug_of_the_planner(
+    xs: OddLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken() -> list[str]:
+        raise ConnectionError("the metastore is away")
+
+    monkeypatch.setattr(xs, "user_functions", broken)
+    with pytest.raises(ConnectionError):
+        xs.run("m", SQL)
+    assert "m__ivm_state" not in xs.commits
+
+
+@pytest.mark.parametrize("end", [";", " ;; ", ";\n-- the end", "; /* ; */ ;"])
+def test_a_model_may_end_in_a_semicolon_and_a_comment(xs: OddLake, end: str) -> None:
+    for name, sql in (("m", SQL), ("without_a_rule", NO_RULE)):
+        xs.run(name, sql + end)
+        xs.change("x", insert=[(1, 7)])
+        xs.run(name, sql + end)
+        xs.check(name)
+    assert all(";" not in statement.sql for statement in xs.executed)
 
 
 def test_a_state_that_was_only_optimized_is_intact(xs: OddLake) -> None:
