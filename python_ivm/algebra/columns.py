@@ -28,7 +28,7 @@ class Named:
     expression: exp.Expr
 
 
-_UNBROKEN = (exp.Literal, exp.Placeholder, exp.Func, exp.Dot, exp.Bracket)
+_UNBROKEN = (exp.Literal, exp.Placeholder, exp.Func, exp.Bracket)
 """What needs no parentheses in a larger expression, unless it is binary: to sqlglot AND and OR are
 functions, too."""
 
@@ -89,7 +89,9 @@ def substitute(expression: exp.Expr, mapping: Mapping[ColumnRef, exp.Expr]) -> e
         new = found.copy()
         if isinstance(new, exp.Column):
             new.this.update_positions(column.this)  # errors still say where
-        elif isinstance(new, exp.Binary) or not isinstance(new, _UNBROKEN):
+        elif not isinstance(new, exp.Dot) and (
+            isinstance(new, exp.Binary) or not isinstance(new, _UNBROKEN)
+        ):
             new = exp.paren(new, copy=False)
         if column is result:
             return new

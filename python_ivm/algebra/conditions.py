@@ -14,6 +14,19 @@ _STRICT = (
 """Expressions of only these are NULL where one of their columns is."""
 
 
+def operand(expression: exp.Expr) -> exp.Expr:
+    """An expression in parentheses if it binds less tightly than a product."""
+    loose = isinstance(expression, (exp.Binary, exp.Unary, exp.Between, exp.In))
+    if loose and not isinstance(expression, (exp.Paren, exp.Dot)):
+        return exp.paren(expression)
+    return expression
+
+
+def not_null(expression: exp.Expr) -> exp.Expr:
+    """Whether an expression has a value."""
+    return exp.Not(this=exp.Is(this=operand(expression.copy()), expression=exp.Null()))
+
+
 def conjuncts(condition: exp.Expr) -> list[exp.Expr]:
     """The terms of a conjunction."""
     return _terms(condition, exp.And)

@@ -3,7 +3,7 @@
 A tree of inner and outer joins is the outer union of terms; each term joins a set of relations,
 and its rows have NULLs for all others. Sources: Galindo-Legaria, "Outerjoins as Disjunctions",
 SIGMOD 1994 (normal form); Larson and Zhou, "Efficient Maintenance of Materialized Outer-Join
-Views", ICDE 2007, and papers/outer-join-semijoin-ivm, §3 (subsumption and maintenance graphs).
+Views", ICDE 2007, and Nagata et al., §3 (subsumption and maintenance graphs).
 
 This is for people: the rules of `delta/` reach the same rows operator by operator.
 """

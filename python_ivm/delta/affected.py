@@ -6,7 +6,7 @@ A_pre ⋉ ΔB. Each of them is looked up in the right side as it is now (tag +1)
 -1), so that the difference of the two answers is one relation that names ΔB once, and the
 executed plan does not double at every level (docs/decisions/0004). Rows are matched by the join's
 own condition: no key is needed, and a row's multiplicity is that of its copies on the left
-(papers/outer-join-semijoin-ivm, §3.3 and §4.2).
+(Nagata et al., §3.3 and §4.2).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Δ(A⟗B) = ΔA⟕B_post + rows of B_post that A leaves alone + ΔB⟕A_pre + rows of A_pre that B leaves
 alone: first A changes beside the new B, then B beside the old A. Rows that are left alone are the
-dangling rows of papers/outer-join-semijoin-ivm, §3.3, found by the join's condition, with the
+dangling rows of Nagata et al., §3.3, found by the join's condition, with the
 multiplicity of their copies.
 
 A delta is named once for its own rows. To find the partners' rows that are left alone it is named

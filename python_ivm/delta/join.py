@@ -1,7 +1,7 @@
 """Inner join of n inputs: Δ(A⋈B) = ΔA⋈B_pre + A_post⋈ΔB.
 
 Source: Griffin and Libkin, "Incremental Maintenance of Views with Duplicates", SIGMOD 1995; the
-form with one pre- and one post-state a term is that of papers/outer-join-semijoin-ivm, §2.3. A
+form with one pre- and one post-state a term is that of Nagata et al., §2.3. A
 self join is a join of two inputs that change at the same time.
 """
 

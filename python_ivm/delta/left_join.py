@@ -4,7 +4,7 @@ Primary delta: ΔA⟕B_post and A_pre⋈ΔB, in which the outer join is weakened
 NULLs it would add is replaced by its delta. Secondary delta: the dangling rows of A_pre that
 appear or vanish because their match in B did, found by the join's condition and with the
 multiplicity of their copies in A. Source: Larson and Zhou, "Efficient Maintenance of Materialized
-Outer-Join Views", ICDE 2007; without keys, for bags: papers/outer-join-semijoin-ivm, §3.3.
+Outer-Join Views", ICDE 2007; without keys, for bags: Nagata et al., §3.3.
 
 Where ΔB is itself more than joins of the sources' changes, its two uses would double the executed
 plan at every level; then the affected rows of A are joined anew, now and before.

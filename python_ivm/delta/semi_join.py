@@ -1,6 +1,6 @@
 """Semijoin and antijoin: Δ(A⋉B) = ΔA⋉B_post + the rows of A_pre that found or lost their match.
 
-Source: papers/outer-join-semijoin-ivm, §4.2, with the rows' matches looked up before and after
+Source: Nagata et al., §4.2, with the rows' matches looked up before and after
 instead of counted in the view, so that the rule holds below any operator. The antijoin is what the
 semijoin leaves over, so that its rows flip the other way.
 """

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from python_ivm.algebra.conditions import not_null
 from python_ivm.errors import NotYetImplemented
 from python_ivm.sql.aggregates import (
     MAINTAINED,
@@ -207,9 +208,4 @@ def struct(*values: exp.Expr) -> exp.Struct:
 
 def present(value: exp.Expr, result: exp.Expr) -> exp.Expr:
     """A result where a value is not NULL, and NULL elsewhere."""
-    given = exp.Not(this=exp.Is(this=_wrapped(value.copy()), expression=exp.Null()))
-    return exp.Case().when(given, result)
-
-
-def _wrapped(value: exp.Expr) -> exp.Expr:
-    return exp.paren(value) if isinstance(value, (exp.Binary, exp.Unary)) else value
+    return exp.Case().when(not_null(value), result)

@@ -39,7 +39,7 @@ class Relations:
 
         Raises:
             InvalidModel: If a name in it cannot be resolved.
-        NotYetImplemented: As :func:`refuse_unnamed_join`.
+            NotYetImplemented: As :func:`refuse_unnamed_join`.
         """
         try:
             return list(self._qualified(around, exp.Star()).named_selects)

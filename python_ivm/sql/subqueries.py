@@ -1,7 +1,7 @@
 """Subqueries in expressions: decorrelated to semi-, anti- and outer joins and to marks.
 
 Sources: Neumann and Kemper, "Unnesting Arbitrary Queries", BTW 2015, for the special case that a
-correlation is a conjunction at the subquery's top; papers/outer-join-semijoin-ivm, §4.1.
+correlation is a conjunction at the subquery's top; Nagata et al., §4.1.
 """
 
 from __future__ import annotations

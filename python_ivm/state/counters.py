@@ -4,7 +4,7 @@ A counter knows how it is built from all rows, what a delta contributes to it, h
 is merged into the stored value, and when the stored value is lost, so that the group must be
 recomputed. Sources: Gupta, Mumick and Subrahmanian, "Maintaining Views Incrementally", SIGMOD
 1993 (counting); Palpanas et al., "Incremental Maintenance for Non-Distributive Aggregate
-Functions", VLDB 2002 (affected groups); papers/outer-join-semijoin-ivm, §2.5.
+Functions", VLDB 2002 (affected groups); Nagata et al., §2.5.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from enum import Enum
 from sqlglot import exp
 
 from python_ivm.algebra.columns import Named
+from python_ivm.algebra.conditions import not_null, operand
 from python_ivm.algebra.nodes import COUNT
 from python_ivm.sql.aggregates import arguments, condition, core, is_aggregate_call, within_group
 
@@ -142,7 +143,7 @@ class NonNull(Counter):
 
     def contributions(self, count: exp.Expr, inserts_only: bool) -> tuple[Named, ...]:
         """The sum of the signed counts of the rows that count."""
-        present = exp.and_(*(_not_null(a) for a in self.arguments))
+        present = exp.and_(*(not_null(a) for a in self.arguments))
         counted = exp.Case().when(present, count.copy()).else_(exp.Literal.number(0))
         return (Named(self.name, exp.Sum(this=counted)),)
 
@@ -190,15 +191,13 @@ class Total(Counter):
             argument = exp.cast(argument, "bigint")
         elif self.kind is Kind.DECIMAL:
             times = exp.cast(times, "int")
-        gained: exp.Expr = exp.Sum(
-            this=exp.Mul(this=_wrapped(argument), expression=_wrapped(times))
-        )
+        gained: exp.Expr = exp.Sum(this=exp.Mul(this=operand(argument), expression=operand(times)))
         if self.decimal:
             gained = exp.cast(gained, self.decimal)
         total = Named(self.name, gained)
         if self.kind is not Kind.FLOATING or inserts_only:
             return (total,)
-        left = exp.And(this=_negative(count), expression=_not_null(self.argument))
+        left = exp.And(this=_negative(count), expression=not_null(self.argument))
         gone = exp.Case().when(left, exp.Literal.number(1)).else_(exp.Literal.number(0))
         return (total, Named(self._gone, exp.Sum(this=gone)))
 
@@ -242,10 +241,10 @@ class WideTotal(Total):
         """The sum of argument times count, 0 over no values, so that NULL is an overflow."""
         argument = self.argument.copy()
         times = exp.cast(count.copy(), "int")
-        product = exp.Mul(this=_wrapped(argument), expression=times)
+        product = exp.Mul(this=operand(argument), expression=times)
         gained = (
             exp.Case()
-            .when(_not_null(self.argument), _unless_overflown(product))
+            .when(not_null(self.argument), _unless_overflown(product))
             .else_(exp.Literal.number(0))
         )
         return (Named(self.name, exp.cast(exp.Sum(this=gained), self.decimal)),)
@@ -373,18 +372,5 @@ def _unless_overflown(expression: exp.Expr) -> exp.Expr:
     return exp.func("coalesce", expression, error)
 
 
-def _not_null(expression: exp.Expr) -> exp.Expr:
-    return exp.Not(this=exp.Is(this=_wrapped(expression.copy()), expression=exp.Null()))
-
-
 def _negative(count: exp.Expr) -> exp.Expr:
-    return exp.LT(this=_wrapped(count.copy()), expression=exp.Literal.number(0))
-
-
-def _wrapped(expression: exp.Expr) -> exp.Expr:
-    """Parentheses around what binds less tightly than a product."""
-    if isinstance(expression, (exp.Binary, exp.Unary, exp.Between, exp.In)) and not isinstance(
-        expression, (exp.Paren, exp.Dot)
-    ):
-        return exp.paren(expression)
-    return expression
+    return exp.LT(this=operand(count.copy()), expression=exp.Literal.number(0))

@@ -5,7 +5,6 @@ Below the cut stands the state table; above it, linear and cheap, the public vie
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -17,15 +16,13 @@ from python_ivm.sql.bind import Query
 from python_ivm.state.counters import Counter, Rows
 from python_ivm.state.in_order import in_order
 from python_ivm.state.maps import VIEW, entries, of_entries
-from python_ivm.state.measures import Measures, summed_arguments
+from python_ivm.state.measures import SAFE, Measures, summed_arguments
 
 HASH = "__ivm_hash__"
 """The column of a bag's state by which its rows are found; rows are then compared in full."""
 
 STATE = "__ivm_state__"
 """The planner key by which a plan reads the model's own state."""
-
-_SAFE = re.compile(r"[^ ,;{}()\n\t=.`]+\Z")
 
 
 @dataclass(frozen=True)
@@ -147,7 +144,7 @@ def _aggregate_layout(
     shown: dict[ColumnRef, exp.Expr] = {}
     for number, key in enumerate(node.keys, 1):
         name = visible.get(key.name, "")
-        if not _SAFE.match(name) or name.startswith("__ivm_") or name in measures.taken:
+        if not SAFE.match(name) or name.startswith("__ivm_") or name in measures.taken:
             name = f"__ivm_key_{number}__"
         measures.taken.add(name)
         keys.append(Named(name, key.expression))
@@ -183,7 +180,7 @@ def _bag_layout(
     keys: list[Named] = []
     shown: list[Named] = []
     for number, item in enumerate(items, 1):
-        safe = _SAFE.match(item.name) and not item.name.startswith("__ivm_")
+        safe = SAFE.match(item.name) and not item.name.startswith("__ivm_")
         name = item.name if safe else f"__ivm_col_{number}__"
         column = exp.column(name, quoted=True)
         if item.name in maps:

@@ -27,7 +27,8 @@ _INTEGRAL = {"tinyint", "smallint", "int", "integer", "bigint", "long", "short",
 _FLOATING = {"float", "double", "real"}
 _EXACT_PRODUCT = 27
 """The digits of a decimal that fit in 38 when it is multiplied by a count, which has 10."""
-_SAFE = re.compile(r"[^ ,;{}()\n\t=.`]+\Z")
+SAFE = re.compile(r"[^ ,;{}()\n\t=.`]+\Z")
+"""Names that Delta takes without column mapping."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ class Measures:
             NotYetImplemented: If a stored column would have another one's name.
         """
         call = measure.expression
-        wanted = measure.name if visible and _SAFE.match(measure.name) else None
+        wanted = measure.name if visible and SAFE.match(measure.name) else None
         expression = self._expression(core(call), condition(call), measure, wanted)
         self.shown[ColumnRef(self.relation, measure.name)] = expression
 

@@ -36,20 +36,19 @@ def row_hash(expressions: list[exp.Expr]) -> exp.Expr:
     return exp.Anonymous(this="xxhash64", expressions=[e.copy() for e in expressions])
 
 
-def view_query(layout: Layout, state: exp.Table, *, ordered: bool = True) -> exp.Query:
+def view_query(layout: Layout, state: exp.Table) -> exp.Query:
     """The public view: the model's columns with their exact multiplicity.
 
     Args:
         layout: The model's layout.
         state: The state table.
-        ordered: Whether ORDER BY and LIMIT are applied.
     """
     select = exp.Select().from_(state.copy())
     if layout.condition is not None:
         select = select.where(layout.condition.copy())
     names = layout.columns or tuple(item.name for item in layout.items)
     items = [_item(item.expression, name) for item, name in zip(layout.items, names, strict=True)]
-    sort = layout.sort if ordered else None
+    sort = layout.sort
     if not layout.is_bag:
         return bare(_sorted(select.select(*items), sort))
     stored = exp.Select().from_(state.copy())
