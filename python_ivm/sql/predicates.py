@@ -7,6 +7,9 @@ from sqlglot import exp
 from python_ivm.sql.by_key import has_only_keys, outer_columns
 from python_ivm.sql.grouping import has_aggregate
 
+SUBQUERIES = (exp.Subquery, exp.Select, exp.SetOperation)
+"""What a subquery is in a tree."""
+
 
 def is_list_query(node: exp.Expr) -> bool:
     """Whether a node is IN with a subquery."""

@@ -6,7 +6,7 @@ correlation is a conjunction at the subquery's top; Nagata et al., §4.1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -51,10 +51,17 @@ class Matched:
 
 @dataclass
 class Subqueries:
-    """The subqueries of one SELECT: found while expressions are bound, joined when needed."""
+    """The subqueries of one SELECT: found while expressions are bound, joined when needed.
+
+    Attributes:
+        around: The SELECT.
+        pending: What was found, by the name of the hole that stands for it.
+        written: How each was written; equal ones have one value.
+    """
 
     around: SelectBinder
     pending: dict[str, Matched | Scalar | Correlated] = field(default_factory=dict)
+    written: dict[str, exp.Expr] = field(default_factory=dict)
 
     # -- as a condition by itself ------------------------------------------------------------
 
@@ -90,6 +97,7 @@ class Subqueries:
             bound = self._scalar(_select(subquery))
         name = f"subquery_{len(self.pending) + 1}"
         self.pending[name] = bound
+        self.written[name] = subquery.copy()
         return ColumnRef(HOLE, name).expression()
 
     def fill(
@@ -112,9 +120,12 @@ class Subqueries:
             for c in sorted(columns_of(e), key=lambda c: c.name)
             if c.relation == HOLE and (only is None or c.name in only)
         )
+        values: dict[exp.Expr, exp.Expr] = {}
         for name in needed:
-            bound = self.pending[name]
-            if isinstance(bound, Scalar):
+            bound, written = self.pending[name], self.written[name]
+            if written in values:
+                value = values[written]
+            elif isinstance(bound, Scalar):
                 value = bound.value
                 if bound.conditions:
                     conditions = tuple(substitute(c, moved) for c in bound.conditions)
@@ -133,8 +144,15 @@ class Subqueries:
                 moved = {c: substitute(e, step) for c, e in moved.items()}
                 moved |= {c: e for c, e in step.items() if c not in moved}
                 expressions = [substitute(e, step) for e in expressions]
+                values = {w: substitute(v, step) for w, v in values.items()}
+            values[written] = value
             expressions = [substitute(e, {ColumnRef(HOLE, name): value}) for e in expressions]
         return node, expressions, moved
+
+    def like(self, names: Iterable[str]) -> set[str]:
+        """The holes of subqueries that are written like some of them."""
+        wanted = {self.written[name] for name in names}
+        return {name for name, written in self.written.items() if written in wanted}
 
     def free(self, name: str) -> set[ColumnRef]:
         """The columns around a subquery that its conditions name."""

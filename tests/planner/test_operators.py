@@ -333,6 +333,21 @@ QUERIES = {
     "no_from_scalars": "select (select count(*) from s.a) as n, (select max(w) from s.b) as m",
     "exists_offset": "select k from s.a where exists (select distinct w from s.b offset 2)",
     "exists_limit_none": "select k from s.a where not exists (select w from s.b limit 0)",
+    "in_summed_top": "select sum(case when v in (select w from s.b) then 1 end) as t, k from s.a "
+    "group by k order by max(v) nulls last, k nulls last limit 2",
+    "in_summed_by_it": "select sum(case when v in (select w from s.b) then v end) as t, k from s.a "
+    "group by k order by sum(case when v in (select w from s.b) then v end) nulls last, k nulls "
+    "last limit 2",
+    "in_summed_qualify": "select k, sum(case when v in (select w from s.b) then v end) as t from "
+    "s.a group by k qualify rank() over (order by max(v)) < 3",
+    "exists_grouped_qualify": "select exists (select 1 from s.b where w = v) as m, count(*) as n "
+    "from s.a group by 1 qualify rank() over (order by count(*), m) < 2",
+    "exists_grouped": "select case when exists (select 1 from s.b where b.k = a.k) then 1 else 0 "
+    "end as m, count(*) as n from s.a group by case when exists (select 1 from s.b where b.k = "
+    "a.k) then 1 else 0 end having count(*) > 1 order by m limit 1",
+    "in_filter_scalar": "select k, count(*) filter (where v in (select w from s.b)) as n, (select "
+    "min(w) from s.b) as w from s.a group by k having max(v) > (select min(w) from s.b) order by "
+    "min(v), k nulls last limit 3",
     "sorted_within_partitions": "select k, count(*) as n from s.a group by k distribute by k "
     "sort by n",
 }
