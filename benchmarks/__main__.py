@@ -57,6 +57,7 @@ def _arguments() -> argparse.Namespace:
     add("--only", nargs="+", choices=names, default=names, metavar="QUERY", help="these queries")
     add("--changes", nargs="+", choices=changes, default=changes, metavar="CHANGE")
     add("--results", type=Path, default=RESULTS, help="where the results go")
+    add("--threads", type=int, default=1, help="dbt's threads in `dag`")
     add("--without-stock", action="store_true", help="without dbt's incremental")
     add("--temporary", type=Path, help="where the temporary folder goes")
     add("--folder", type=Path, help=argparse.SUPPRESS)
@@ -71,7 +72,7 @@ def _child(given: argparse.Namespace, part: str, scale: float, folder: Path) -> 
     folder.mkdir(exist_ok=True)
     command = [sys.executable, "-m", "benchmarks", "--part", part, "--folder", str(folder)]
     command += ["--scales", str(scale), "--rounds", str(given.rounds)]
-    command += ["--results", str(given.results)]
+    command += ["--results", str(given.results), "--threads", str(given.threads)]
     command += ["--only", *given.only, "--changes", *given.changes]
     command += ["--without-stock"] if given.without_stock else []
     subprocess.run(command, check=True, cwd=ROOT)
@@ -95,7 +96,10 @@ def _measure(given: argparse.Namespace, part: str, scale: float) -> None:
         if part == "dag":
             from benchmarks import dag
 
-            found["samples"] = dag.run(workspace, given.rounds)
+            found["machine"]["threads of dbt"] = given.threads
+            for samples in dag.run(workspace, given.rounds, given.threads):
+                found["samples"] = samples
+                report.write(given.results, part, scale, found)
         else:
             _queries(given, workspace, scale, found)
     report.write(given.results, part, scale, found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -13,24 +14,26 @@ MODELS = sorted(path.stem for path in (PROJECT / "models" / "dag").glob("*.sql")
 SHARES = (0.0001, 0.01)
 
 
-def run(workspace: Workspace, rounds: int) -> list[dict[str, Any]]:
+def run(workspace: Workspace, rounds: int, threads: int) -> Iterator[list[dict[str, Any]]]:
     """Measure whole warm runs after changes of a share of lineitem.
 
     Args:
         workspace: where.
         rounds: how often; one round more comes first and is not counted.
+        threads: dbt's threads.
 
-    Returns:
-        The samples.
+    Yields:
+        All samples so far, after each share.
 
     Raises:
         SystemExit: a model is wrong afterwards.
     """
     changes = Changes(workspace.sql)
-    samples = []
+    samples: list[dict[str, Any]] = []
+    dag = ("--select", "dag", "--threads", str(threads))
     lines = workspace.sql(f"select count(*) from {SOURCES}.lineitem")[0][0]
     for way in TARGETS:
-        workspace.dbt(way, "--full-refresh", "--select", "dag")
+        workspace.dbt(way, "--full-refresh", *dag)
     for share in SHARES:
         change = Change("lineitem", max(2, round(lines * share)))
         for number in range(rounds + 1):
@@ -38,7 +41,7 @@ def run(workspace: Workspace, rounds: int) -> list[dict[str, Any]]:
             ways = list(TARGETS)
             turn = number % len(ways)
             for way in ways[turn:] + ways[:turn]:
-                measured = workspace.dbt(way, "--select", "dag")
+                measured = workspace.dbt(way, *dag)
                 assert measured.run is not None
                 if number:
                     samples.append(
@@ -56,7 +59,7 @@ def run(workspace: Workspace, rounds: int) -> list[dict[str, Any]]:
                     )
         _check(workspace)
         print(f"{share:.2%} of lineitem: {len(MODELS)} models", flush=True)
-    return samples
+        yield samples
 
 
 def _check(workspace: Workspace) -> None:
