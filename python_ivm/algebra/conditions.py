@@ -64,7 +64,9 @@ def null_rejected(condition: exp.Expr) -> set[ColumnRef]:
     condition = condition.unnest()
     if isinstance(condition, exp.Not) and isinstance(condition.this.unnest(), exp.Is):
         inner = condition.this.unnest()
-        return columns_of(inner.this) if isinstance(inner.expression, exp.Null) else set()
+        if not isinstance(inner.expression, exp.Null):
+            return set()
+        condition = inner.this
     if all(isinstance(part, _STRICT) for part in condition.walk()):
         return columns_of(condition)
     return set()

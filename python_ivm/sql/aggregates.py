@@ -64,6 +64,18 @@ MAINTAINED = EXACT | SUMS | ROUNDING | ORDERED | SETLIKE | APPROXIMATE
 NAMES = MAINTAINED | _UNMAINTAINED | {"grouping_id"}
 """All of them, for those that sqlglot does not know as aggregates."""
 
+_ZERO = exp.Literal.number(0)
+_NO_VALUES = exp.Array(expressions=[])
+OF_NO_ROWS = {
+    "approx_count_distinct": _ZERO,
+    "array_agg": _NO_VALUES,
+    "collect_list": _NO_VALUES,
+    "collect_set": _NO_VALUES,
+    "count": _ZERO,
+    "count_if": _ZERO,
+}
+"""What aggregates give for no rows, where it is not NULL."""
+
 WRAPPERS = (exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
 
 

@@ -16,6 +16,7 @@ from python_ivm.algebra.conditions import conjuncts
 from python_ivm.algebra.nodes import Node
 from python_ivm.errors import NotYetImplemented
 from python_ivm.sql.grouping import has_aggregate
+from python_ivm.sql.likeness import alike
 from python_ivm.sql.parse import position
 
 if TYPE_CHECKING:
@@ -70,6 +71,8 @@ def by_key(around: SelectBinder, tree: exp.Query, wanted: str) -> ByKey:
     correlated = [t for t in terms if outer_columns(t, within=tree)]
     rest = [t.copy() for t in terms if not outer_columns(t, within=tree)]
     sides = [_sides(term, tree) for term in correlated]
+    if not compares_alike(tree):
+        raise _not_yet("A correlated subquery that compares values of unlike types", tree)
     local.set("where", exp.Where(this=exp.and_(*rest)) if rest else None)
     inner = [i for i, _ in sides]
     for index, side in enumerate(inner, 1):
@@ -126,6 +129,18 @@ def _sides(term: exp.Expr, tree: exp.Query) -> tuple[exp.Expr, exp.Expr]:
             ):
                 return inner, outer
     raise _not_yet("A subquery of this shape, correlated by more than equalities", term)
+
+
+def compares_alike(tree: exp.Query) -> bool:
+    """Whether the rows of a subquery that equal a value of the query around share their own one."""
+    for equality in tree.find_all(exp.EQ):
+        sides = equality.left, equality.right
+        around = [bool(outer_columns(side, within=tree)) for side in sides]
+        if any(around) and not all(around):
+            inner, outer = sides if around[1] else sides[::-1]
+            if inner.find(exp.Column) is not None and not alike(inner, outer):
+                return False
+    return True
 
 
 def outer_columns(node: exp.Expr, within: exp.Expr | None = None) -> list[exp.Column]:

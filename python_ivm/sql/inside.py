@@ -16,7 +16,8 @@ from python_ivm.algebra.columns import ColumnRef, Named, columns_of, substitute,
 from python_ivm.algebra.conditions import common_conjuncts
 from python_ivm.algebra.nodes import Aggregate, Filter, Node, Project
 from python_ivm.errors import NotYetImplemented
-from python_ivm.sql.by_key import by_key, outer_columns
+from python_ivm.sql.aggregates import OF_NO_ROWS, core, function_name, is_aggregate_call
+from python_ivm.sql.by_key import by_key, compares_alike, outer_columns
 from python_ivm.sql.grouping import AfterGrouping, has_aggregate
 from python_ivm.sql.parse import position
 
@@ -227,7 +228,12 @@ class Inside:
     def equalities_or_none(
         self, node: Node, correlated: Iterable[exp.Expr]
     ) -> tuple[tuple[Named, ...], list[exp.Expr]] | None:
-        """The inner and the outer sides of conditions that are all ``inner = outer``; else None."""
+        """The inner and the outer sides of conditions that are all ``inner = outer``; else None.
+
+        None, too, where several inner values can equal one outer value.
+        """
+        if not compares_alike(self.tree):
+            return None
         own = set(node.schema)
         keys: list[Named] = []
         outer: list[exp.Expr] = []
@@ -271,17 +277,18 @@ def equal_keys(outer: Iterable[exp.Expr], groups: Aggregate) -> tuple[exp.Expr, 
 
 
 def of_no_rows(shown: exp.Expr, grouping: AfterGrouping) -> exp.Expr:
-    """A value over aggregates whose group may be missing: counts are then 0, all else NULL."""
-    counts = {
-        ColumnRef(grouping.relation, m.name): exp.func(
-            "coalesce",
-            ColumnRef(grouping.relation, m.name).expression(),
-            exp.Literal.number(0),
-        )
-        for m in grouping.measures
-        if isinstance(
-            m.expression.this if isinstance(m.expression, exp.Filter) else m.expression,
-            (exp.Count, exp.CountIf, exp.ApproxDistinct),
-        )
-    }
-    return substitute(shown, counts)
+    """A value over aggregates whose group may be missing.
+
+    Raises:
+        NotYetImplemented: If it is not known what an aggregate gives for no rows.
+    """
+    values: dict[ColumnRef, exp.Expr] = {}
+    for measure in grouping.measures:
+        column = ColumnRef(grouping.relation, measure.name)
+        call = next(node for node in measure.expression.walk() if is_aggregate_call(node))
+        name = function_name(core(call))
+        if name.startswith(("bitmap_", "count_min_")):
+            raise NotYetImplemented(f"{name}() over no rows", operator=name, **position(call))
+        if name in OF_NO_ROWS:
+            values[column] = exp.func("coalesce", column.expression(), OF_NO_ROWS[name].copy())
+    return substitute(shown, values)

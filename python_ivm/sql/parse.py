@@ -93,12 +93,24 @@ def parse(sql: str) -> exp.Query:
         )
     query = statements[0]
     if isinstance(query, exp.Subquery):
-        query = query.unnest()
+        query = _without_parentheses(query)
     if not isinstance(query, exp.Query):
         raise InvalidModel(
             f"The model is a {query.key.upper()}, not a query", hint="A model is one SELECT."
         )
     return query
+
+
+def _without_parentheses(query: exp.Subquery) -> exp.Expr:
+    """The query in parentheses; what stands around them is a query of its own."""
+    around = {k: query.args[k] for k in ("with_", "order", "limit", "offset") if query.args.get(k)}
+    if not around:
+        inner = query.this
+        return _without_parentheses(inner) if isinstance(inner, exp.Subquery) else inner
+    for clause in around:
+        query.set(clause, None)
+    query.set("alias", exp.TableAlias(this=exp.to_identifier("in_parentheses")))
+    return exp.Select(**around).select("*").from_(query, copy=False)
 
 
 def without_terminator(sql: str) -> str:

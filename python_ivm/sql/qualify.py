@@ -14,6 +14,7 @@ from python_ivm.errors import InvalidModel
 from python_ivm.sql.ctes import cte_of, rename_hidden
 from python_ivm.sql.generators import as_lateral_views
 from python_ivm.sql.lateral import qualify_inner_names
+from python_ivm.sql.likeness import annotate
 from python_ivm.sql.parse import DIALECT, position, table_references
 from python_ivm.sql.pivot import without_pivots
 from python_ivm.sql.relations import Relations, refuse_unnamed_join
@@ -47,6 +48,7 @@ def qualify(query: exp.Query, schemas: Schemas) -> exp.Query:
                 column=reference.column,
                 hint="Check the name, or run the model that builds it first.",
             )
+    _derive_renamed_tables(tree)
     rename_hidden(tree)
     _collapse_table_names(tree, schemas)
     mapping = {
@@ -74,7 +76,26 @@ def qualify(query: exp.Query, schemas: Schemas) -> exp.Query:
     except SqlglotError as error:
         raise InvalidModel(str(error)) from error
     _compare_merged_columns(qualified)
-    return _left_columns_of_inner_using(qualified)
+    resolved = _left_columns_of_inner_using(qualified)
+    annotate(resolved, known.schema)
+    return resolved
+
+
+def _derive_renamed_tables(tree: exp.Query) -> None:
+    """Write tables whose columns get other names as derived tables, in place.
+
+    sqlglot passes the names of ``t AS u(a, b)`` over.
+    """
+    for table in list(tree.find_all(exp.Table)):
+        if not table.alias_column_names or not isinstance(table.this, exp.Identifier):
+            continue
+        joins, alias = table.args.get("joins"), table.args["alias"]
+        inner = table.copy()
+        inner.set("joins", None)
+        inner.set("alias", None)
+        rows = exp.Subquery(this=exp.select("*").from_(inner, copy=False), alias=alias.copy())
+        rows.set("joins", joins)
+        table.replace(rows)
 
 
 def _forget_partitions(select: exp.Select) -> None:

@@ -6,7 +6,7 @@ correlation is a conjunction at the subquery's top; Nagata et al., §4.1.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,7 @@ from python_ivm.algebra.nodes import (
 from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.sql.grouping import HOLE, AfterGrouping
 from python_ivm.sql.inside import Correlated, Inside, Scalar
+from python_ivm.sql.likeness import refuse_texts_among_others
 from python_ivm.sql.parse import position
 from python_ivm.sql.predicates import is_predicate, plain_predicates
 
@@ -147,6 +148,8 @@ class Subqueries:
                 values = {w: substitute(v, step) for w, v in values.items()}
             values[written] = value
             expressions = [substitute(e, {ColumnRef(HOLE, name): value}) for e in expressions]
+        for name in self.pending.keys() - needed.keys():
+            self._move(name, lambda condition: substitute(condition, moved))
         return node, expressions, moved
 
     def like(self, names: Iterable[str]) -> set[str]:
@@ -193,19 +196,22 @@ class Subqueries:
         Raises:
             InvalidModel: If it names a column that is neither grouped nor inside an aggregate.
         """
-        bound = self.pending[name]
-        inner = _rows(bound).schema
+        inner = _rows(self.pending[name]).schema
         own = {c: ColumnRef(HOLE, f"{c.relation}.{c.name}") for c in inner}
         hidden: dict[ColumnRef, exp.Expr] = {c: h.expression() for c, h in own.items()}
         shown: dict[ColumnRef, exp.Expr] = {h: c.expression() for c, h in own.items()}
 
-        def above(conditions: tuple[exp.Expr, ...]) -> tuple[exp.Expr, ...]:
-            applied = (grouping.apply(substitute(c, hidden)) for c in conditions)
-            return tuple(substitute(c, shown) for c in applied)
+        def above(condition: exp.Expr) -> exp.Expr:
+            return substitute(grouping.apply(substitute(condition, hidden)), shown)
 
+        self._move(name, above)
+
+    def _move(self, name: str, over: Callable[[exp.Expr], exp.Expr]) -> None:
+        """Write a subquery's conditions over other columns."""
+        bound = self.pending[name]
         if isinstance(bound, Matched) and bound.unknown is not None:
-            bound = replace(bound, unknown=above(bound.unknown))
-        self.pending[name] = replace(bound, conditions=above(bound.conditions))
+            bound = replace(bound, unknown=tuple(map(over, bound.unknown)))
+        self.pending[name] = replace(bound, conditions=tuple(map(over, bound.conditions)))
 
     def _add_mark(
         self, node: Node, other: Node, conditions: tuple[exp.Expr, ...]
@@ -230,6 +236,8 @@ class Subqueries:
             raise InvalidModel(
                 f"IN compares {len(wanted)} columns with {len(select.selects)}", **position(node)
             )
+        for one, item in zip(wanted, select.selects, strict=True):
+            refuse_texts_among_others(one, item.unalias())
         inside = Inside(self.around, select)
         other, values, conditions = inside.rows(tuple(s.unalias() for s in select.selects))
         equal = [

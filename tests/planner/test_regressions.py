@@ -453,3 +453,94 @@ def test_an_alias_hides_a_cte_of_its_name(xy: Lake, sql: str) -> None:
     xy.change("y", delete=[(1,)], insert=[(3,), (3,)])
     xy.change("x", delete=[(1, 2)], insert=[(3, 3), (1, 9)])
     view.refresh()
+
+
+PARENTHESES = (
+    "(select v from s.x) order by v limit 1",
+    "((select v from s.x) union all (select i from s.y)) order by 1 desc limit 2",
+    "(with t as (select v from s.x) select * from t) order by v limit 2 offset 1",
+    "((select i, v from s.x))",
+)
+
+
+@pytest.mark.parametrize("sql", PARENTHESES)
+def test_what_stands_around_a_query_in_parentheses(xy: Lake, sql: str) -> None:
+    """ORDER BY, LIMIT and OFFSET behind the parentheses were lost."""
+    view = View(xy, sql)
+    changed(xy)
+    view.refresh()
+
+
+NAMES = (
+    "with Y as (select i, v from s.x where v > 1) select * from y",
+    "with Big as (select i, v from s.x) select big.v from BIG join s.y Z on z.i = big.i",
+    "select i from s.x as t(v, i)",
+    "with q as (select i, v from s.x) select t.v, r.i from q as r(v, i) join s.x t on t.v = r.i",
+    "select y.i from s.y where y.i in (select a from s.x as t(b, a))",
+)
+
+
+@pytest.mark.parametrize("sql", NAMES)
+def test_names_of_ctes_in_any_case_and_of_columns_behind_an_alias(xy: Lake, sql: str) -> None:
+    """A CTE was taken for a table of its name; new names of columns were passed over."""
+    view = View(xy, sql)
+    changed(xy)
+    view.refresh()
+
+
+@pytest.mark.parametrize("null", ["coalesce(i, v)", "case when i is null then 1 else i end"])
+def test_not_in_where_an_expression_is_not_null(lake: Lake, null: str) -> None:
+    """That an expression over a column has a value does not mean that the column has one."""
+    lake.create("x", {"i": "int", "v": "int"}, [(1, 1), (None, 2), (2, None)])
+    lake.create("y", {"i": "int", "v": "int"}, [(1, 1), (None, 5)])
+    listed = f"(select i from s.y where {null} is not null)"
+    asked = f"select v from s.x where {null} is not null"
+    view = View(
+        lake,
+        f"select v from s.x where v not in {listed} union all "
+        f"{asked} and i not in (select i from s.y where i is not null)",
+    )
+    lake.change("y", delete=[(None, 5)], insert=[(2, 2)])
+    view.refresh()
+    lake.change("y", insert=[(None, 7)])
+    lake.change("x", insert=[(None, 3), (3, 3)])
+    view.refresh()
+
+
+UNLIKE = (
+    "select k, (select sum(x) from s.t where t.s = a.k) as n from s.a",
+    "select k from s.a where 2 <= (select count(*) from s.t where t.s = a.k)",
+    "select k, n from s.a, lateral (select sum(x) as n from s.t where t.s = a.k) l",
+    "select k, (select x from s.t where t.s = a.k order by x desc limit 1) as n from s.a",
+)
+
+
+@pytest.mark.parametrize("sql", UNLIKE)
+def test_a_correlation_by_which_several_texts_equal_a_number(lake: Lake, sql: str) -> None:
+    """Each of the texts was a group of its own, so that a row came once for each."""
+    lake.create("a", {"k": "int"}, [(1,), (1,), (2,)])
+    lake.create("t", {"s": "string", "x": "int"}, [("1", 10), ("01", 20), ("2", 7)])
+    lake.run("m", sql)
+    assert_same(lake, "m")
+    lake.change("t", insert=[("001", 5), ("02", 1)], delete=[("2", 7)])
+    lake.run("m", sql)
+    assert_same(lake, "m")
+    lake.change("a", insert=[(2,), (None,)])
+    lake.run("m", sql)
+    assert_same(lake, "m")
+
+
+ARGUMENTS = (
+    "select i, sum(case when v in (select i from s.y) then 1 end) as n from s.x group by i "
+    "order by max(v), i limit 2",
+    "select i, count(*) as n from s.x group by i, exists (select 1 from s.y where y.i = x.v) "
+    "having exists (select 1 from s.y where y.i = x.i)",
+)
+
+
+@pytest.mark.parametrize("sql", ARGUMENTS)
+def test_order_by_beside_a_subquery_in_an_aggregate(xy: Lake, sql: str) -> None:
+    """Its keys named columns that the subquery's join had moved."""
+    view = View(xy, sql)
+    changed(xy)
+    view.refresh()

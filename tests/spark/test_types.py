@@ -259,6 +259,29 @@ def test_maps_are_shown_and_kept(bench: Bench) -> None:
         )
 
 
+def test_texts_numbers_and_no_rows_in_subqueries(bench: Bench) -> None:
+    bench.table("a", "k int, v int", "(1, 1)", "(1, 1)", "(2, 3)", "(3, 1)", "(null, 2)")
+    bench.table("t", "s string, x int", "('1', 10)", "('01', 20)", "('1.0', 5)", "(null, 1)")
+    bench.table("b", "k int, w int", "(1, 2)", "(2, 1)", "(null, 3)")
+    bench.view("select k, v, (select sum(x) from t where t.s = a.k) as n from a")
+    bench.view("with B as (select k, w from b where w > 1) select * from b")
+    bench.view("(with Q as (select k, v from a) select q.v from q) order by v limit 1")
+    bench.view("select t.k, (select collect_list(w) from b where b.k = t.k) as l from a as t(v, k)")
+    bench.view(
+        "select k, size((select collect_set(w) from b where b.k > a.k)) as n, (select count(w) + "
+        "regr_count(w, k) from b where b.k = a.k) as m from a"
+    )
+    among = View(bench, "among", "select k from a where k in (select s from t)")
+    assert among.refresh("full").refresh.reason == "NOT_YET_IMPLEMENTED"
+    bench.sql(
+        "insert into t values ('001', 7), ('3', 1)",
+        "delete from b where k = 2",
+        "update a set k = 2 where v = 2",
+    )
+    bench.refresh()
+    among.refresh("full")
+
+
 @pytest.mark.thorough
 def test_maps_inside_of_others_are_rebuilt_with_a_reason(bench: Bench) -> None:
     bench.table("r", "k int, m map<string, map<string, int>>", "(1, map('a', map('b', 1)))")

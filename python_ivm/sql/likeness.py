@@ -1,0 +1,71 @@
+"""Types of compared values: whether what is equal to one value is one value."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.optimizer.annotate_types import annotate_types
+from sqlglot.schema import MappingSchema
+
+from python_ivm.errors import NotYetImplemented
+from python_ivm.sql.parse import DIALECT, position
+
+Type = exp.DType
+_TEXTS = exp.DataType.TEXT_TYPES
+_WHOLE = frozenset({Type.TINYINT, Type.SMALLINT, Type.INT, Type.BIGINT})
+_EXACT = _WHOLE | {Type.DECIMAL}
+_FLOATING = frozenset({Type.FLOAT, Type.DOUBLE})
+_TIMES = frozenset({Type.DATE, Type.TIMESTAMP, Type.TIMESTAMPTZ, Type.TIMESTAMPLTZ})
+
+
+def annotate(tree: exp.Query, schema: MappingSchema) -> None:
+    """Give the expressions of a qualified tree that has subqueries their types, in place."""
+    places = (exp.From, exp.Join, exp.SetOperation, exp.CTE, exp.Subquery)
+    asks = tree.find(exp.Exists) or any(
+        not isinstance(node.parent, places) for node in tree.find_all(exp.Subquery)
+    )
+    if asks:
+        try:
+            annotate_types(tree, schema=schema, dialect=DIALECT)
+        except SqlglotError:
+            return  # nothing is known then
+
+
+def alike(inner: exp.Expr, outer: exp.Expr) -> bool:
+    """Whether no two values of one expression are equal to the same value of another one.
+
+    Spark casts one of two values of unlike types. If it casts the inner one, as it casts texts to
+    numbers, ``'1'`` and ``'01'`` are both equal to 1.
+    """
+    one, other = _type(inner), _type(outer)
+    if one is None or other is None:
+        return False
+    if one in _TEXTS:
+        return other in _TEXTS
+    families = (_EXACT, _FLOATING, _TIMES)
+    return one == other or other in _TEXTS or any(one in f and other in f for f in families)
+
+
+def refuse_texts_among_others(asked: exp.Expr, listed: exp.Expr) -> None:
+    """Refuse IN between a text and something else.
+
+    Outside of ANSI mode Spark compares them as texts, where it casts the text for ``=``.
+
+    Raises:
+        NotYetImplemented: If one of them is a text, and the other one is not.
+    """
+    types = _type(asked), _type(listed)
+    if None not in types and (types[0] in _TEXTS) != (types[1] in _TEXTS):
+        raise NotYetImplemented(
+            "IN between a text and values of another type",
+            operator="IN",
+            hint="Cast one of them.",
+            **position(asked),
+        )
+
+
+def _type(expression: exp.Expr) -> exp.DType | None:
+    found = expression.type
+    if found is None or found.this in (Type.UNKNOWN, Type.NULL):
+        return None
+    return found.this if isinstance(found.this, Type) else None
