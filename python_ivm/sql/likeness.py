@@ -12,10 +12,8 @@ from python_ivm.sql.parse import DIALECT, position
 
 Type = exp.DType
 _TEXTS = exp.DataType.TEXT_TYPES
-_WHOLE = frozenset({Type.TINYINT, Type.SMALLINT, Type.INT, Type.BIGINT})
-_EXACT = _WHOLE | {Type.DECIMAL}
+_LARGE = frozenset({Type.BIGINT, Type.DECIMAL})
 _FLOATING = frozenset({Type.FLOAT, Type.DOUBLE})
-_TIMES = frozenset({Type.DATE, Type.TIMESTAMP, Type.TIMESTAMPTZ, Type.TIMESTAMPLTZ})
 
 
 def annotate(tree: exp.Query, schema: MappingSchema) -> None:
@@ -34,16 +32,16 @@ def annotate(tree: exp.Query, schema: MappingSchema) -> None:
 def alike(inner: exp.Expr, outer: exp.Expr) -> bool:
     """Whether no two values of one expression are equal to the same value of another one.
 
-    Spark casts one of two values of unlike types. If it casts the inner one, as it casts texts to
-    numbers, ``'1'`` and ``'01'`` are both equal to 1.
+    Spark casts one of two values of unlike types. If it casts a text to a number, ``'1'`` and
+    ``'01'`` are both equal to 1; if it casts large whole numbers to floating ones, neighbors are
+    equal. All other casts keep values apart.
     """
     one, other = _type(inner), _type(outer)
-    if one is None or other is None:
-        return False
     if one in _TEXTS:
         return other in _TEXTS
-    families = (_EXACT, _FLOATING, _TIMES)
-    return one == other or other in _TEXTS or any(one in f and other in f for f in families)
+    if one in _LARGE:
+        return other not in _FLOATING
+    return one is not None
 
 
 def refuse_texts_among_others(asked: exp.Expr, listed: exp.Expr) -> None:
