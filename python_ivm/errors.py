@@ -56,6 +56,10 @@ class InvalidModel(IvmError):
     code = "IVM_INVALID_MODEL"
 
 
+class NotParsed(InvalidModel):
+    """The planner cannot read the SQL; if Spark can, the model is rebuilt at every run."""
+
+
 class Unsupported(IvmError):
     """The query can never be maintained as it stands, for a reason that the message gives."""
 

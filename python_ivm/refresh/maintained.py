@@ -15,11 +15,11 @@ from python_ivm.delta.term import Changes
 from python_ivm.errors import InvalidModel, NotYetImplemented, Unsupported
 from python_ivm.refresh import emit
 from python_ivm.refresh.model import Model
-from python_ivm.refresh.reason import Reason, not_yet, planner_error
+from python_ivm.refresh.reason import Reason, not_parsed, not_yet, planner_error
 from python_ivm.sources.clock import CLOCK
 from python_ivm.sql.bind import Query, bind
 from python_ivm.sql.functions import check_user_functions
-from python_ivm.sql.parse import DIALECT
+from python_ivm.sql.parse import DIALECT, pipe, position
 from python_ivm.sql.render import Renderer
 from python_ivm.sql.schema import kind_of
 from python_ivm.state.bookmark import digest
@@ -51,10 +51,14 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
         InvalidModel: If the query is wrong.
         Unsupported: If its result does not follow from its sources.
     """
+    if model.unread is not None:
+        return not_parsed(model.unread)
     schemas = model.schemas()
     if types is None and (unseen := model.unversioned()):
         return model.not_delta(unseen[0])
     try:
+        if (piped := pipe(model.reading.text)) is not None:
+            raise NotYetImplemented("The pipe syntax", operator="|>", **position(piped))
         query = bind(model.reading.tree, schemas)
         _refuse_own_names(query)
         described: Sequence[tuple[str, str]] | None = None

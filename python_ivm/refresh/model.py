@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from python_ivm.errors import InvalidModel
+from sqlglot import exp
+
+from python_ivm.errors import InvalidModel, NotParsed
 from python_ivm.refresh import versions
 from python_ivm.refresh.catalog import Catalog
-from python_ivm.refresh.reason import Reason
+from python_ivm.refresh.reason import Reason, not_parsed
 from python_ivm.refresh.remembering import Remembering
 from python_ivm.refresh.request import Request
 from python_ivm.sources.clock import Clock, Instant
 from python_ivm.sources.history import SourceChange
 from python_ivm.sql.clock import asked, at, calls
 from python_ivm.sql.determinism import check_deterministic
-from python_ivm.sql.inline import read
-from python_ivm.sql.parse import DIALECT, TableReference, parse, without_terminator
+from python_ivm.sql.inline import Reading, read
+from python_ivm.sql.parse import DIALECT, TableReference, parse, pipe, without_terminator
 from python_ivm.sql.schema import Schemas, TableSchema
 from python_ivm.state.bookmark import NOT_BUILT, Bookmark, Found, digest
 
@@ -38,6 +40,7 @@ class Model:
         asked: What the query asks of the clock.
         views: Hash of each view that was taken apart, by key.
         sizes: Bytes of tables, by name, as far as they were asked for.
+        unread: Why the model's text cannot be read, though Spark can.
     """
 
     def __init__(self, request: Request, warehouse: Remembering, found: Found = NOT_BUILT) -> None:
@@ -54,13 +57,19 @@ class Model:
         """
         self.warehouse = warehouse
         self.found = found
-        parsed = parse(request.sql)
-        self.request = request = replace(request, sql=without_terminator(request.sql))
-        check_deterministic(parsed)
-        text = parsed.sql(dialect=DIALECT, comments=False)
-        self.query_hash = digest(text, dict(request.settings))
         self.sizes = _sizes(self.found.bookmark)
         self._catalog = Catalog(self.warehouse, request.settings, self.found.steady)
+        self.unread: NotParsed | None = None
+        try:
+            parsed = parse(request.sql)
+        except NotParsed as error:
+            self._leave_to_spark(request, error)
+            return
+        self.request = request = replace(request, sql=without_terminator(request.sql))
+        check_deterministic(parsed)
+        piped = pipe(request.sql) is not None  # the tree has not all that the text says
+        text = request.sql if piped else parsed.sql(dialect=DIALECT, comments=False)
+        self.query_hash = digest(text, dict(request.settings))
         self.reading = read(request.sql, self._catalog)
         check_deterministic(self.reading.tree)
         self.asked = {kind for node in calls(self.reading.tree) if (kind := asked(node))}
@@ -69,6 +78,25 @@ class Model:
         self.tables = self.reading.distinct_tables
         self.views = {key: digest(said) for key, said in self.reading.views.items()}
         self._refuse_reading_itself()
+
+    def _leave_to_spark(self, request: Request, error: NotParsed) -> None:
+        """Take the text as it is: it is not known what it reads.
+
+        Raises:
+            NotParsed: If Spark does not take it.
+        """
+        sql = without_terminator(request.sql)
+        try:
+            self.warehouse.describe(sql)
+        except Exception:
+            raise error from None
+        self.unread = error
+        self.request = replace(request, sql=sql)
+        self.query_hash = digest(sql, dict(request.settings))
+        self.reading = Reading(sql, exp.Select(), (), {})
+        self.asked = set()
+        self.tables = []
+        self.views = {}
 
     @property
     def instant(self) -> Instant:
@@ -109,6 +137,8 @@ class Model:
 
     def changes_since(self, bookmark: Bookmark) -> dict[str, SourceChange] | Reason:
         """What happened to each source since a bookmark, or why that cannot be told."""
+        if self.unread is not None:
+            return not_parsed(self.unread)
         if bookmark.unversioned:
             return self.not_delta(bookmark.unversioned[0])
         redefined = [key for key, said in self.views.items() if bookmark.views.get(key) != said]

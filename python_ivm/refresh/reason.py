@@ -33,6 +33,16 @@ def not_yet(error: IvmError) -> Reason:
     )
 
 
+def not_parsed(error: IvmError) -> Reason:
+    """The reason that a text is which only Spark can read."""
+    place = f" at line {error.line}, column {error.column}" if error.column else ""
+    return Reason(
+        "NOT_PARSED",
+        f"the planner cannot read the query, which Spark can, so that it does not know the tables"
+        f"{place}: {error.message}" + (f"; {error.hint}" if error.hint else ""),
+    )
+
+
 def planner_error(error: Exception, of_warehouse: Exception | None) -> Reason:
     """A bug of the planner: the view is right all the same, and the bug is not hidden.
 

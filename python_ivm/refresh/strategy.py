@@ -298,7 +298,7 @@ class Planner:
                 f"ivm_policy is strict, but the model would be rebuilt in full "
                 f"({refused.code}): {refused.text}",
                 hint="Change the model or its source, or run once with --full-refresh."
-                if refused.code not in ("NOT_YET_IMPLEMENTED", "SOURCE_NOT_DELTA")
+                if refused.code not in ("NOT_YET_IMPLEMENTED", "NOT_PARSED", "SOURCE_NOT_DELTA")
                 else "Change the model, or set ivm_policy: auto.",
             )
         return reason
@@ -344,7 +344,7 @@ _FIRST = Reason("FIRST_BUILD", "first build", False)
 _CLOCK_MOVED = Reason(
     "CLOCK_MOVED", "the date or time that the query asks for beside its conditions is another one"
 )
-_ALWAYS_WARN = frozenset({"SOURCE_NOT_DELTA", "STATE_MODIFIED", "PLANNER_ERROR"})
+_ALWAYS_WARN = frozenset({"SOURCE_NOT_DELTA", "STATE_MODIFIED", "PLANNER_ERROR", "NOT_PARSED"})
 
 
 def _key(parts: tuple[str, ...]) -> str:

@@ -11,7 +11,7 @@ from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import TokenType
 
-from python_ivm.errors import InvalidModel
+from python_ivm.errors import InvalidModel, NotParsed
 from python_ivm.sql.ctes import cte_of
 from python_ivm.sql.dialect import SparkSql
 
@@ -58,18 +58,23 @@ def parse(sql: str) -> exp.Query:
         The tree, untouched.
 
     Raises:
-        InvalidModel: If the text does not parse or is not one query.
+        NotParsed: If the text does not parse; Spark may know more of its own SQL.
+        InvalidModel: If it is not one query.
     """
     try:
         parsed = sqlglot.parse(sql, read=DIALECT)
     except ParseError as error:
         first = error.errors[0] if error.errors else {}
-        raise InvalidModel(
+        raise NotParsed(
             f"The SQL does not parse: {first.get('description', error)}"
             + (f" near '{first['highlight']}'" if first.get("highlight") else ""),
             line=first.get("line"),
             column=first.get("col"),
             hint="Correct the model's SQL; positions refer to the compiled SQL under target/.",
+        ) from error
+    except (AssertionError, ValueError) as error:  # of some operators of the pipe syntax
+        raise NotParsed(
+            f"The SQL does not parse: {error}", hint="Write the query as nested SELECTs."
         ) from error
     except TokenError as error:
         opened = _UNCLOSED.search(str(error.__cause__ or error.__context__))
@@ -94,10 +99,15 @@ def parse(sql: str) -> exp.Query:
     query = statements[0]
     if isinstance(query, exp.Subquery):
         query = _without_parentheses(query)
+    if isinstance(query, (exp.Alias, exp.Values)):
+        raise NotParsed(
+            "The model is a TABLE or VALUES without a SELECT", hint="Write SELECT * FROM before it."
+        )
     if not isinstance(query, exp.Query):
         raise InvalidModel(
             f"The model is a {query.key.upper()}, not a query", hint="A model is one SELECT."
         )
+    _refuse_lost_tables(sql, query)
     return query
 
 
@@ -111,6 +121,40 @@ def _without_parentheses(query: exp.Subquery) -> exp.Expr:
         query.set(clause, None)
     query.set("alias", exp.TableAlias(this=exp.to_identifier("in_parentheses")))
     return exp.Select(**around).select("*").from_(query, copy=False)
+
+
+def pipe(sql: str) -> exp.Expr | None:
+    """The first ``|>`` of a text, as a node with its position; None if it has none.
+
+    sqlglot rewrites the pipe syntax as SELECTs, and loses parts of it: DISTINCT, and which of its
+    operators comes first. Only the tables that it names are right.
+    """
+    tokens = sqlglot.tokenize(sql, read=DIALECT) if "|>" in sql else []
+    for token in tokens:
+        if token.token_type is TokenType.PIPE_GT:
+            node = exp.to_identifier(token.text)
+            node.update_positions(token)
+            return node
+    return None
+
+
+def _refuse_lost_tables(sql: str, query: exp.Query) -> None:
+    """Make sure that no table of a text in pipe syntax is missing in its tree."""
+    if pipe(sql) is None:
+        return
+    found = {node.meta.get("start") for node in query.find_all(exp.Identifier)}
+    tokens = sqlglot.tokenize(sql, read=DIALECT)
+    for before, token, behind in zip(tokens, tokens[1:], [*tokens[2:], None], strict=False):
+        named = token.token_type in (TokenType.VAR, TokenType.IDENTIFIER)
+        called = behind is not None and behind.token_type is TokenType.L_PAREN
+        if before.token_type not in (TokenType.FROM, TokenType.JOIN) or not named or called:
+            continue
+        if token.start not in found:
+            raise NotParsed(
+                f"The SQL does not parse: {token.text} behind |>",
+                line=token.line,
+                hint="Write the query as nested SELECTs.",
+            )
 
 
 def without_terminator(sql: str) -> str:
@@ -214,6 +258,8 @@ def pin_versions(sql: str, versions: dict[str, int]) -> str:
         versions: Version by table key; tables that are not named, and those whose version the text
             gives already, are left as they are.
     """
+    if not versions:
+        return sql
     pinned = sql
     for reference in reversed(table_references(parse(sql))):
         if reference.key in versions and not reference.pinned:
