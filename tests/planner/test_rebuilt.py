@@ -13,12 +13,18 @@ REBUILT = {
     "select a.v from s.a join n on n.i = a.k",
     "union_by_name": "select k, v from s.a union all by name select 1 as v, k from s.b",
     "asof_join": "select a.v, b.w from s.a asof join s.b on a.k >= b.k",
+    "session_window": "select session_window(k, '5 minutes') as w, count(*) as n from s.a "
+    "group by w",
+    "session_window_distinct": "select distinct q.w.start from (select session_window(k, '1 hour') "
+    "as w from s.a group by 1) q",
 }
 
 NAMED = {
     "recursive_cte": "recursive CTE",
     "union_by_name": "BY NAME",
     "asof_join": "ASOF",
+    "session_window": "session_window()",
+    "session_window_distinct": "session_window()",
 }
 """What the reason names."""
 
