@@ -43,6 +43,19 @@ def expand(group: exp.Group) -> Sets | None:
     return [list(itertools.chain(*chosen)) for chosen in itertools.product(*parts)]
 
 
+def resolve_ordinals(select: exp.Select) -> None:
+    """Write ordinals in grouping sets as the columns that they mean, in place."""
+    group = select.args.get("group")
+    if group is None or expand(group) is None:
+        return
+    inside = (exp.Rollup, exp.Cube, exp.GroupingSets, exp.Tuple, exp.Paren, exp.Group)
+    for node in list(group.walk(prune=lambda n: not isinstance(n, inside))):
+        if isinstance(node, exp.Literal) and node.is_int:
+            number = int(node.name)
+            if 0 < number <= len(select.selects):
+                node.replace(select.selects[number - 1].unalias().copy())
+
+
 def _of(construct: exp.Expr, members: list[exp.Expr]) -> Sets:
     units = [_unit(member) for member in members]
     if isinstance(construct, exp.Rollup):

@@ -36,6 +36,26 @@ def modifiers(tree: exp.Expr) -> Order | None:
     )
 
 
+def write_out_all(query: exp.Query) -> None:
+    """``ORDER BY ALL`` as the ordinals of all output columns, in place."""
+    order = query.args.get("order")
+    if order is None or len(order.expressions) != 1:
+        return
+    (key,) = order.expressions
+    names = query.named_selects
+    if not isinstance(key.this, exp.Var) or key.name.lower() != "all":
+        return
+    if "all" in names:  # a column comes first
+        key.set("this", exp.column("all", quoted=True))
+        return
+    keys = []
+    for number in range(1, len(names) + 1):
+        copied = key.copy()
+        copied.set("this", exp.Literal.number(number))
+        keys.append(copied)
+    order.set("expressions", keys)
+
+
 def order_key(
     key: exp.Ordered,
     outputs: Mapping[str, exp.Expr],
@@ -57,8 +77,8 @@ def order_key(
                     inner = found
                 else:
                     column.replace(found)
-        if rewrite is not None:
-            inner = rewrite.apply(inner)
+    if rewrite is not None:
+        inner = rewrite.apply(inner)
     copied.set("this", inner)
     return copied
 

@@ -13,8 +13,10 @@ from python_ivm.algebra.conditions import conjuncts
 from python_ivm.errors import InvalidModel
 from python_ivm.sql.ctes import cte_of, rename_hidden
 from python_ivm.sql.generators import as_lateral_views
+from python_ivm.sql.grouping_sets import resolve_ordinals
 from python_ivm.sql.lateral import qualify_inner_names
 from python_ivm.sql.likeness import annotate
+from python_ivm.sql.order import write_out_all
 from python_ivm.sql.parse import DIALECT, position, table_references
 from python_ivm.sql.pivot import without_pivots
 from python_ivm.sql.relations import Relations, refuse_unnamed_join
@@ -75,6 +77,10 @@ def qualify(query: exp.Query, schemas: Schemas) -> exp.Query:
         raise _unresolved(query, mapping, str(error)) from error
     except SqlglotError as error:
         raise InvalidModel(str(error)) from error
+    for select in qualified.find_all(exp.Select):
+        resolve_ordinals(select)
+    for query in qualified.find_all(exp.Query):
+        write_out_all(query)
     _compare_merged_columns(qualified)
     resolved = _left_columns_of_inner_using(qualified)
     annotate(resolved, known.schema)

@@ -544,3 +544,42 @@ def test_order_by_beside_a_subquery_in_an_aggregate(xy: Lake, sql: str) -> None:
     view = View(xy, sql)
     changed(xy)
     view.refresh()
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select 'a' as c, count(*) as n from s.x group by rollup(1)",
+        "select i, v, count(*) as n from s.x group by grouping sets ((1, 2), 1, ())",
+        "select i + 1 as j, v, sum(v) as t from s.x group by cube((1), 2)",
+        "select i, v, count(*) as n from s.x group by 1, rollup(2)",
+        "select 7 as c, i, count(*) as n from s.x group by rollup(1, i)",
+    ],
+)
+def test_ordinals_in_grouping_sets(xy: Lake, sql: str) -> None:
+    """They were taken for the numbers 1 and 2, by which nothing is grouped."""
+    view = View(xy, sql)
+    changed(xy)
+    view.refresh()
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select i, v from s.x order by all limit 2",
+        "select v, count(*) as n from s.x group by v order by all desc limit 2",
+        "select distinct i, v from s.x order by all",
+        "select i from s.x union all select i from s.y order by all limit 3",
+        "select q.v from (select v, i from s.x order by all desc limit 2) q",
+    ],
+)
+def test_order_by_all(xy: Lake, sql: str) -> None:
+    """ALL was taken for a column of that name, and the build failed."""
+    view = View(xy, sql)
+    changed(xy)
+    view.refresh()
+
+
+def test_order_by_a_column_that_is_named_all(xy: Lake) -> None:
+    xy.run("m", "select i, -v as `all` from s.x order by `all` limit 1")
+    assert xy.view("m") == {(2, -5): 1}
