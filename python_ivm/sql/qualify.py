@@ -21,6 +21,7 @@ from python_ivm.sql.parse import DIALECT, position, table_references
 from python_ivm.sql.pivot import without_pivots
 from python_ivm.sql.relations import Relations, refuse_unnamed_join
 from python_ivm.sql.schema import Schemas
+from python_ivm.sql.stars import expand_stars
 
 _POSITION = re.compile(r"\s*Line: (\d+), Col: (\d+)")
 
@@ -63,6 +64,7 @@ def qualify(query: exp.Query, schemas: Schemas) -> exp.Query:
         _forget_partitions(select)
     for select in reversed(list(tree.find_all(exp.Select))):
         without_pivots(select, known)
+        expand_stars(select, known)
         as_lateral_views(select, known)
         qualify_inner_names(select, known)
     for written in tree.find_all(exp.Coalesce):

@@ -47,6 +47,17 @@ class Relations:
             refuse_unnamed_join(error)
             raise InvalidModel(str(error).split(" Line:")[0]) from error
 
+    def shown(self, around: exp.Select, star: exp.Expr) -> list[exp.Expr]:
+        """The columns that a star, ``*`` or ``a.*``, shows of a SELECT's FROM.
+
+        Raises:
+            InvalidModel: If a name in it cannot be resolved.
+        """
+        try:
+            return [item.unalias().copy() for item in self._qualified(around, star.copy()).selects]
+        except SqlglotError as error:
+            raise InvalidModel(str(error).split(" Line:")[0]) from error
+
     def type_of(self, around: exp.Select, expression: exp.Expr) -> exp.DataType:
         """The type of an expression over a SELECT's FROM; unknown where sqlglot cannot tell."""
         try:

@@ -17,6 +17,9 @@ REBUILT = {
     "group by w",
     "session_window_distinct": "select distinct q.w.start from (select session_window(k, '1 hour') "
     "as w from s.a group by 1) q",
+    "star_in_struct": "select to_json(struct(*)) as j from s.a",
+    "star_beside_using": "select hash(*) as h from s.a join s.b using (k)",
+    "star_beside_generator": "select hash(a.*) as h from s.a lateral view explode(array(v)) as e",
 }
 
 NAMED = {
@@ -25,6 +28,9 @@ NAMED = {
     "asof_join": "ASOF",
     "session_window": "session_window()",
     "session_window_distinct": "session_window()",
+    "star_in_struct": "* here",
+    "star_beside_using": "* here",
+    "star_beside_generator": "a.* here",
 }
 """What the reason names."""
 
