@@ -11,7 +11,7 @@ from sqlglot.dialects.spark import Spark
 _AS_WRITTEN = frozenset(
     {
         "PERCENTILE", "PERCENTILE_CONT", "PERCENTILE_DISC", "MAX_BY", "MIN_BY", "LISTAGG",
-        "STRING_AGG",
+        "STRING_AGG", "NAMED_STRUCT",
     }
 )  # fmt: skip
 """Functions of which sqlglot would drop an argument, add one, or write another."""
@@ -65,7 +65,23 @@ def _masked(tokens: list[Token]) -> list[Token]:
 
 def _unmasked(trees: list[exp.Expr | None]) -> list[exp.Expr | None]:
     for tree in trees:
-        for call in tree.find_all(exp.Anonymous) if tree is not None else ():
+        for call in list(tree.find_all(exp.Anonymous)) if tree is not None else ():
             if call.name.startswith(_MASK):
                 call.set("this", call.name.removeprefix(_MASK))
+                struct = _named_struct(call)
+                if struct is not None:
+                    call.replace(struct)
     return trees
+
+
+def _named_struct(call: exp.Anonymous) -> exp.Struct | None:
+    """The struct whose fields a call names by literals: sqlglot takes a column's name instead."""
+    names, values = call.expressions[::2], call.expressions[1::2]
+    literal = len(names) == len(values) and all(name.is_string for name in names)
+    if call.name.lower() != "named_struct" or not literal:
+        return None
+    fields = [
+        exp.PropertyEQ(this=exp.to_identifier(name.name, quoted=True), expression=value)
+        for name, value in zip(names, values, strict=True)
+    ]
+    return exp.Struct(expressions=fields)

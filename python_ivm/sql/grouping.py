@@ -12,6 +12,7 @@ from python_ivm.algebra.columns import ColumnRef, Named
 from python_ivm.errors import InvalidModel, IvmError, NotYetImplemented
 from python_ivm.sql.aggregates import core, is_aggregate_call
 from python_ivm.sql.determined import RowOrder, determined
+from python_ivm.sql.fields import same_but_for_case
 from python_ivm.sql.grouping_sets import SET, GroupingSets, expand
 from python_ivm.sql.parse import position, spelled
 
@@ -66,6 +67,16 @@ class AfterGrouping:
         return result
 
     def _ungrouped(self, column: exp.Column) -> IvmError:
+        dot = column.find_ancestor(exp.Dot)
+        while dot is not None and isinstance(dot.parent, exp.Dot):
+            dot = dot.parent
+        if dot is not None and any(same_but_for_case(dot, k.expression) for k in self.keys):
+            return NotYetImplemented(
+                "A field in another spelling than in GROUP BY, which might be a map's key",
+                operator="GROUP BY",
+                hint="Spell it as in GROUP BY.",
+                **position(column),
+            )
         function = column.find_ancestor(exp.Anonymous)
         if function is not None:
             return NotYetImplemented(

@@ -12,6 +12,7 @@ from sqlglot.optimizer.qualify import qualify as sqlglot_qualify
 from python_ivm.algebra.conditions import conjuncts
 from python_ivm.errors import InvalidModel
 from python_ivm.sql.ctes import cte_of, rename_hidden
+from python_ivm.sql.fields import name_fields, restore_fields
 from python_ivm.sql.generators import as_lateral_views
 from python_ivm.sql.grouping_sets import resolve_ordinals
 from python_ivm.sql.lateral import qualify_inner_names
@@ -34,13 +35,13 @@ def qualify(query: exp.Query, schemas: Schemas) -> exp.Query:
         schemas: The tables that it reads.
 
     Returns:
-        A new tree in lower case in which each table is one identifier (its planner key) with an
-        alias, each column is ``alias.column``, stars, USING and NATURAL are expanded, and GROUP
-        BY and HAVING name expressions rather than ordinals or aliases.
+        A new tree in lower case, but for fields and keys, in which each table is one identifier
+        (its planner key) with an alias, each column is ``alias.column``, stars, USING and NATURAL
+        are expanded, and GROUP BY and HAVING name expressions rather than ordinals or aliases.
 
     Raises:
         InvalidModel: For an unknown table or column, or an ambiguous one, with its position.
-        NotYetImplemented: For some joins in and beside parentheses.
+        NotYetImplemented: For some joins in and beside parentheses, and stars inside structs.
     """
     tree = query.copy()
     for reference in table_references(query):
@@ -52,10 +53,11 @@ def qualify(query: exp.Query, schemas: Schemas) -> exp.Query:
                 hint="Check the name, or run the model that builds it first.",
             )
     _derive_renamed_tables(tree)
+    name_fields(tree)
     rename_hidden(tree)
     _collapse_table_names(tree, schemas)
     mapping = {
-        key: {name.lower(): kind for name, kind in table.columns.items()}
+        key: {name.lower(): kind.lower() for name, kind in table.columns.items()}
         for key, table in schemas.items()
     }
     known = Relations(mapping)
@@ -83,6 +85,7 @@ def qualify(query: exp.Query, schemas: Schemas) -> exp.Query:
         resolve_ordinals(select)
     for query in qualified.find_all(exp.Query):
         write_out_all(query)
+    restore_fields(qualified, known)
     _compare_merged_columns(qualified)
     resolved = _left_columns_of_inner_using(qualified)
     annotate(resolved, known.schema)

@@ -583,3 +583,19 @@ def test_order_by_all(xy: Lake, sql: str) -> None:
 def test_order_by_a_column_that_is_named_all(xy: Lake) -> None:
     xy.run("m", "select i, -v as `all` from s.x order by `all` limit 1")
     assert xy.view("m") == {(2, -5): 1}
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select to_json(struct(I, v as Vv)) as js from s.x",
+        "select i, max(to_json(named_struct('Aa', V))) as js from s.x group by i",
+        "select st.Aa as a, ST.Aa + 1 as b, count(*) as n from (select i as k, "
+        "struct(v as Aa) as st from s.x) group by st.Aa, st.Aa + 1",
+    ],
+)
+def test_fields_keep_the_names_that_the_query_gives(xy: Lake, sql: str) -> None:
+    """They were in lower case: another JSON, and columns of another type than the query's."""
+    view = View(xy, sql)
+    changed(xy)
+    view.refresh()
