@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any, ClassVar
 
 from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.spark import Spark
+from sqlglot.errors import SqlglotError
 
 _AS_WRITTEN = frozenset(
     {
-        "PERCENTILE", "PERCENTILE_CONT", "PERCENTILE_DISC", "MAX_BY", "MIN_BY", "LISTAGG",
-        "STRING_AGG", "NAMED_STRUCT",
+        "ARRAY_SIZE", "COLLATE", "LEVENSHTEIN", "LISTAGG", "LOG10", "LOG2", "MAX_BY", "MIN_BY",
+        "NAMED_STRUCT", "PARSE_JSON", "PERCENTILE", "PERCENTILE_CONT", "PERCENTILE_DISC",
+        "STRING_AGG", "TO_CHAR", "UNIX_DATE",
     }
 )  # fmt: skip
 """Functions of which sqlglot would drop an argument, add one, or write another."""
+
+_WITH_FORMATS = frozenset(
+    {
+        "DATE_FORMAT", "DATE_TRUNC", "FROM_UNIXTIME", "GET_JSON_OBJECT", "TO_DATE", "TO_TIMESTAMP",
+        "TO_UNIX_TIMESTAMP", "TRUNC", "TRY_TO_TIMESTAMP", "UNIX_TIMESTAMP",
+    }
+)  # fmt: skip
+"""Functions of which sqlglot understands some formats, units and paths, and mistakes others."""
+
+_OTHER_NAMES = {"TIMEDIFF": "TIMESTAMPDIFF"}
+"""Functions that sqlglot knows by their other names only."""
+
+_STRONGER = (exp.Sub, exp.Mul, exp.Div, exp.Neg)
+"""What binds more than the sum that sqlglot makes of ``interval 1 day 2 hours``."""
 
 _MASK = "__as_written_"
 
@@ -26,7 +41,8 @@ class SparkSql(Spark):
     side by side, which Spark concatenates only where something stands between them. ``percentile``
     may have frequencies, ``max_by`` a number of values; ``listagg`` has no comma unless it is
     given; and percentiles ``WITHIN GROUP`` are not approximate. So these functions are read under
-    names that sqlglot does not know. (Its parser and generator cannot be derived from: with
+    names that sqlglot does not know; those with formats then become what sqlglot knows, if it
+    writes that as it was. (Its parser and generator cannot be derived from: with
     ``sqlglotc`` installed they are compiled.)
     """
 
@@ -49,29 +65,71 @@ class SparkSql(Spark):
 
 def _masked(tokens: list[Token]) -> list[Token]:
     masked = list(tokens)
-    for n, (name, behind) in enumerate(pairwise(tokens)):
-        if behind.token_type is TokenType.L_PAREN and name.text.upper() in _AS_WRITTEN:
-            masked[n] = Token(
-                name.token_type,
-                _MASK + name.text,
-                line=name.line,
-                col=name.col,
-                start=name.start,
-                end=name.end,
-                comments=name.comments,
-            )
+    for n, (name, behind, last) in enumerate(zip(tokens, tokens[1:], tokens[2:], strict=False)):
+        if behind.token_type is not TokenType.L_PAREN or last.token_type is TokenType.R_PAREN:
+            continue
+        called = name.text.upper()
+        if called in _AS_WRITTEN | _WITH_FORMATS:
+            masked[n] = _renamed(name, _MASK + name.text)
+        elif called in _OTHER_NAMES:
+            masked[n] = _renamed(name, _OTHER_NAMES[called])
     return masked
 
 
+def _renamed(token: Token, text: str) -> Token:
+    return Token(
+        TokenType.VAR,
+        text,
+        line=token.line,
+        col=token.col,
+        start=token.start,
+        end=token.end,
+        comments=token.comments,
+    )
+
+
 def _unmasked(trees: list[exp.Expr | None]) -> list[exp.Expr | None]:
-    for tree in trees:
-        for call in list(tree.find_all(exp.Anonymous)) if tree is not None else ():
-            if call.name.startswith(_MASK):
-                call.set("this", call.name.removeprefix(_MASK))
-                struct = _named_struct(call)
-                if struct is not None:
-                    call.replace(struct)
-    return trees
+    return [None if tree is None else _all_understood(tree) for tree in trees]
+
+
+def _all_understood(tree: exp.Expr) -> exp.Expr:
+    for node in reversed(list(tree.walk())):  # what is inside of a call before the call
+        found = _understood(node)
+        if found is node:
+            continue
+        if node is tree:
+            return found
+        node.replace(found)
+    return tree
+
+
+def _understood(node: exp.Expr) -> exp.Expr:
+    """What a call that was read under another name is."""
+    if isinstance(node, exp.Any) and not isinstance(node.parent, exp.Binary):
+        return exp.LogicalOr(this=node.this.unnest())
+    if isinstance(node, exp.Add) and isinstance(node.parent, _STRONGER):
+        behind = isinstance(node.parent, exp.Sub) and node.arg_key == "this"
+        return node if behind else exp.paren(node)  # an interval of several units
+    if not isinstance(node, exp.Anonymous) or not node.name.startswith(_MASK):
+        return node
+    node.set("this", node.name.removeprefix(_MASK))
+    if node.name.upper() in _WITH_FORMATS:
+        return _with_format(node)
+    return _named_struct(node) or node
+
+
+def _with_format(call: exp.Anonymous) -> exp.Expr:
+    """The call as sqlglot knows it, unless that is another."""
+    try:
+        known = exp.func(call.name, *call.expressions, dialect="spark")
+        if len(call.expressions) < 2:
+            return known
+        texts = [node.sql(dialect="spark") for node in (known, call)]
+    except (SqlglotError, ValueError):
+        return call
+    if call.name.upper() in ("TRUNC", "DATE_TRUNC"):
+        texts = [text.upper() for text in texts]
+    return known if texts[0] == texts[1] else call
 
 
 def _named_struct(call: exp.Anonymous) -> exp.Struct | None:

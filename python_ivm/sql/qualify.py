@@ -10,7 +10,7 @@ from sqlglot.errors import OptimizeError, SqlglotError
 from sqlglot.optimizer.qualify import qualify as sqlglot_qualify
 
 from python_ivm.algebra.conditions import conjuncts
-from python_ivm.errors import InvalidModel
+from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.sql.ctes import cte_of, rename_hidden
 from python_ivm.sql.fields import name_fields, restore_fields
 from python_ivm.sql.generators import as_lateral_views
@@ -18,7 +18,7 @@ from python_ivm.sql.grouping_sets import resolve_ordinals
 from python_ivm.sql.lateral import qualify_inner_names
 from python_ivm.sql.likeness import annotate
 from python_ivm.sql.order import write_out_all
-from python_ivm.sql.parse import DIALECT, position, table_references
+from python_ivm.sql.parse import DIALECT, place, position, table_references
 from python_ivm.sql.pivot import without_pivots
 from python_ivm.sql.relations import Relations, refuse_unnamed_join
 from python_ivm.sql.schema import Schemas
@@ -41,7 +41,8 @@ def qualify(query: exp.Query, schemas: Schemas) -> exp.Query:
 
     Raises:
         InvalidModel: For an unknown table or column, or an ambiguous one, with its position.
-        NotYetImplemented: For some joins in and beside parentheses, and stars inside structs.
+        NotYetImplemented: For some joins in and beside parentheses, stars inside structs, and the
+            type time.
     """
     tree = query.copy()
     for reference in table_references(query):
@@ -53,6 +54,7 @@ def qualify(query: exp.Query, schemas: Schemas) -> exp.Query:
                 hint="Check the name, or run the model that builds it first.",
             )
     _derive_renamed_tables(tree)
+    _mend_types(tree)
     name_fields(tree)
     rename_hidden(tree)
     _collapse_table_names(tree, schemas)
@@ -107,6 +109,20 @@ def _derive_renamed_tables(tree: exp.Query) -> None:
         rows = exp.Subquery(this=exp.select("*").from_(inner, copy=False), alias=alias.copy())
         rows.set("joins", joins)
         table.replace(rows)
+
+
+def _mend_types(tree: exp.Query) -> None:
+    """Tell collations from columns, in place.
+
+    Raises:
+        NotYetImplemented: For the type time, which sqlglot writes as timestamp.
+    """
+    for kind in tree.find_all(exp.DataType):
+        if kind.this is exp.DType.TIME:
+            raise NotYetImplemented("The type time", operator="time", **place(kind))
+        collation = kind.args.get("collate")
+        if isinstance(collation, exp.Column):
+            kind.set("collate", exp.Var(this=collation.name))
 
 
 def _forget_partitions(select: exp.Select) -> None:

@@ -331,3 +331,55 @@ def test_spellings_of_grouping(sales: Bench) -> None:
     sales.refresh(None)
     sales.sql("delete from r where k = 2 or v = 10", "update r set g = 'zz' where v = 20")
     sales.refresh(None)
+
+
+EXPRESSIONS = (
+    "struct(OrderId, K as Kk, p.aA, m.Foo, m['Bar'])",
+    "to_json(named_struct('Aa', OrderId, concat('b', 'C'), k))",
+    "transform(ps, X -> struct(X.xY as XX, X))",
+    "cast(p as struct<Qq: int, R: string>)",
+    "arrays_zip(XS, ps.xY, array(k))",
+    "concat(m.Foo, m.foo, M.FOO)",
+    "transform(ms, x -> x.Foo)",
+    "from_json(js, 'map<string, string>').A",
+    "concat(get_json_object(js, '$.A'), get_json_object(js, '$[\"k y\"]'))",
+    "get_json_object(js, 'A')",
+    "to_json(parse_json(js))",
+    "to_char(k, '99')",
+    "trunc(d, 'Q')",
+    "date_trunc('Q', ts)",
+    "date_format(ts, \"'%Y'yyyy\")",
+    "try_to_date(s, 'yyyy-MM-dd')",
+    "unix_date(d)",
+    "collate(s, 'UTF8_LCASE') = '2020-1-2'",
+    "log10(1000 * k)",
+    "levenshtein(s, 'a', 2)",
+    "ts - interval 1 day 2 hours",
+    "timediff(hour, ts, timestamp '2020-01-01 00:00:00')",
+)
+
+
+def test_expressions_mean_what_they_mean_to_spark(bench: Bench) -> None:
+    """Fields and keys are spelled as in the query; formats and paths are Spark's."""
+    bench.table(
+        "r",
+        "k int, orderid int, p struct<Aa: int, b: string>, m map<string, string>, "
+        "ms array<map<string, string>>, ps array<struct<Xy: int>>, Xs array<int>, js string, "
+        "s string, d date, ts timestamp",
+    )
+    row = (
+        "insert into r select {k}, {k} * 10, named_struct('Aa', {k}, 'b', 'x'), "
+        "map('Foo', 'F', 'foo', 'f', 'FOO', 'OO'), array(map('Foo', 'F', 'foo', '{k}')), "
+        'array(named_struct(\'Xy\', {k})), array(1, 2), \'{{"A": "{k}", "a": "no", '
+        "\"k y\": \"b\"}}', '2020-1-2', date'2020-05-06', timestamp'2020-05-06 07:08:09'"
+    )
+    bench.sql(row.format(k=1), row.format(k=2))
+    items = ", ".join(f"{text} as x{number}" for number, text in enumerate(EXPRESSIONS))
+    bench.view(f"select {items} from r")
+    bench.view(
+        "select p.Aa as a, m.Foo as f, any(k > 1) as big, any(k > 1) filter (where m.foo = 'f') "
+        "as small, max(ms[0].foo) as hi, max(struct(K, m.foo as Ff)) as top from r "
+        "where m.FOO = 'OO' group by P.aA, m.Foo"
+    )
+    bench.sql(row.format(k=3), "delete from r where k = 1", "update r set p.aa = 3 where k = 2")
+    bench.refresh()

@@ -33,3 +33,36 @@ def test_a_string_literal(text: str) -> None:
 def test_strings_side_by_side_are_concatenated() -> None:
     (item,) = sqlglot.parse_one("select 'a' 'b'", read=DIALECT).selects
     assert item.sql(dialect=DIALECT) == "CONCAT('a', 'b')"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "TO_CHAR(x, '999')", "PARSE_JSON(x)", "UNIX_DATE(x)", "ARRAY_SIZE(x)", "LOG10(x)",
+        "LEVENSHTEIN(x, 'a', 2)", "COLLATE(x, 'UTF8_LCASE')", "x COLLATE UTF8_LCASE",
+        "CAST(x AS STRING COLLATE UTF8_LCASE)",
+        "GET_JSON_OBJECT(x, 'A')", "GET_JSON_OBJECT(x, '')", "GET_JSON_OBJECT(x, '$[\\'k y\\']')",
+        "GET_JSON_OBJECT(x, '$[\"k y\"]')", "GET_JSON_OBJECT(x, '$..z')", "GET_JSON_OBJECT(x, y)",
+        "TRUNC(x, 'Q')", "TRUNC(x, y)", "DATE_TRUNC('Q', x)", "DATE_TRUNC(y, x)",
+        "DATE_TRUNC('MONTH', x)", "DATE_FORMAT(x, '\\'%Y\\'yyyy')", "DATE_FORMAT(x, 'yyyy-MM-dd')",
+        "TO_DATE(x, 'yyyy-MM-dd')", "TO_DATE(x)", "TO_TIMESTAMP(x, '\\'%\\'yyyy')",
+        "FROM_UNIXTIME(x, '%s')", "UNIX_TIMESTAMP(x, '%s')",
+        "DATE_FORMAT(TO_DATE(x, 'yyyy-MM-dd'), TO_CHAR(y, 'y'))",
+    ],
+)  # fmt: skip
+def test_a_function_is_written_as_it_was(text: str) -> None:
+    assert sqlglot.parse_one(text, read=DIALECT).sql(dialect=DIALECT) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("x - interval 1 day 2 hours", "x - (INTERVAL '1' DAY + INTERVAL '2' HOURS)"),
+        ("x - interval 1 day + y", "x - INTERVAL '1' DAY + y"),
+        ("timediff(hour, x, y)", "TIMESTAMPDIFF(HOUR, x, y)"),
+        ("any(to_char(x, 'y') > 'a')", "BOOL_OR(TO_CHAR(x, 'y') > 'a')"),
+        ("x like any ('a', 'b')", "x LIKE ANY ('a', 'b')"),
+    ],
+)
+def test_a_call_is_written_with_the_same_meaning(text: str, written: str) -> None:
+    assert sqlglot.parse_one(text, read=DIALECT).sql(dialect=DIALECT) == written
