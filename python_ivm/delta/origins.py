@@ -71,6 +71,7 @@ class Origins:
         return self._once("inputs", node, lambda: _inputs_by_column(node)).get(column)
 
     def _below(self, node: Node, column: ColumnRef) -> Tables | None:
+        widened = False
         match node:
             case Scan():
                 return frozenset({(node.source, column.name, node.at)})
@@ -86,6 +87,8 @@ class Origins:
             case Project() | Window() | Mark() | Aggregate():
                 items = node.keys if isinstance(node, Aggregate) else node.items
                 item = next((i.expression for i in items if i.name == column.name), None)
+                if isinstance(item, exp.Cast) and item.to.is_type("bigint"):
+                    item, widened = item.this, True
                 if not isinstance(item, exp.Column):
                     return None
                 column = ColumnRef(item.table, item.name)
@@ -93,6 +96,8 @@ class Origins:
         if below is None:
             return None
         own = self.of(below, column)
+        if widened and not all(self._kinds(s, name) in WHOLE_NUMBERS for s, name, _ in own or ()):
+            return None
         return own and (self._of_equal(node, column, own) or own)
 
     def _of_equal(self, node: Node, column: ColumnRef, own: Tables) -> Tables | None:

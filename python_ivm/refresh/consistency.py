@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from python_ivm.algebra.columns import Named
 from python_ivm.algebra.normalize import without_top_order
+from python_ivm.algebra.unions import Types, known
 from python_ivm.errors import InvalidModel
 from python_ivm.refresh.emit import QUERY, relation_name, source_relations, text
 from python_ivm.refresh.model import Model
@@ -83,7 +84,7 @@ def consistency_query(view: tuple[str, ...], warehouse: Warehouse) -> str:
         pinned = clock.at(pinned, bookmark.instant)
     if not bookmark.maintained:
         return _comparison(pinned, body, columns)
-    chosen = one_of_several(sql, bookmark.sources, warehouse, bookmark.instant)
+    chosen = one_of_several(sql, bookmark.sources, warehouse, bookmark.instant, bookmark.types)
     return _comparison(chosen or without_order(pinned)[0], without_order(body)[0], columns)
 
 
@@ -92,6 +93,7 @@ def one_of_several(
     versions: Mapping[str, SourceVersion],
     warehouse: Warehouse,
     instant: Instant | None = None,
+    types: Types | None = None,
 ) -> str | None:
     """The planner's form of a query for which Spark may give several results.
 
@@ -100,12 +102,13 @@ def one_of_several(
         versions: At which version to read each source.
         warehouse: Answers questions about tables.
         instant: The time of the query; None takes the present one.
+        types: What its build found out about types.
 
     Returns:
         A query without ORDER BY and LIMIT at the top; None if the text itself has one result.
     """
     model = Model(Request("", sql, ("", ""), ("", "")), Remembering(warehouse))
-    query = bind(model.reading.tree, model.schemas())
+    query = bind(model.reading.tree, model.schemas(), known(types or {}))
     if not query.chooses:
         return None
     read = {

@@ -7,8 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from python_ivm.algebra.nodes import Aggregate, Filter, Project, Sort
+from sqlglot import exp
+from sqlglot.errors import ParseError
+
+from python_ivm.algebra.columns import Named
+from python_ivm.algebra.nodes import Aggregate, Filter, Node, Project, Sort, UnionAll
+from python_ivm.algebra.normalize import normalize
 from python_ivm.algebra.printer import tree
+from python_ivm.algebra.unions import Types, key, known
 from python_ivm.delta.compile import delta
 from python_ivm.delta.not_in import not_in_by_key
 from python_ivm.delta.term import Changes
@@ -25,8 +31,6 @@ from python_ivm.sql.schema import kind_of
 from python_ivm.state.bookmark import digest
 from python_ivm.state.layout import Layout, arguments_to_type, layout
 from python_ivm.state.maps import is_map, map_columns
-
-Types = Mapping[str, Mapping[str, str]]
 
 
 @dataclass(frozen=True)
@@ -59,14 +63,16 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
     try:
         if (piped := pipe(model.reading.text)) is not None:
             raise NotYetImplemented("The pipe syntax", operator="|>", **position(piped))
-        query = bind(model.reading.tree, schemas)
+        united: dict[str, Mapping[str, str]] = {}
+        casts = known(types) if types is not None else partial(_ask_casts, model, united)
+        query = bind(model.reading.tree, schemas, casts)
         _refuse_own_names(query)
         described: Sequence[tuple[str, str]] | None = None
         if types is None:
             promised = model.request.options.deterministic_functions
             check_user_functions(model.reading.tree, model.warehouse.user_functions(), promised)
             described = model.warehouse.describe(model.request.sql)
-            types = _ask_types(model, query) | map_columns(query, described)
+            types = _ask_types(model, query) | map_columns(query, described) | united
         decided = layout(query, types)
         decided = replace(decided, input=not_in_by_key(decided.input, partial(kind_of, schemas)))
         if described is not None:
@@ -145,6 +151,52 @@ def _ask_types(model: Model, query: Query) -> dict[str, Mapping[str, str]]:
             argument.name: kind for argument, (_, kind) in zip(arguments, described, strict=True)
         }
     return found
+
+
+def _ask_casts(
+    model: Model, found: dict[str, Mapping[str, str]], union: UnionAll
+) -> list[Mapping[str, str]]:
+    """What the parts of a union must be cast to; what is asked for is kept in ``found``."""
+    kinds = [_column_types(model, part) for part in union.parts]
+    if all(kind == kinds[0] for kind in kinds):
+        return [{} for _ in union.parts]
+    wanted = _column_types(model, union)
+    casts: list[Mapping[str, str]] = []
+    for number, own in enumerate(kinds):
+        columns = zip(union.names, own, wanted, strict=True)
+        casts.append({name: kind for name, before, kind in columns if kind != before})
+        if casts[-1]:
+            found[key(union, number)] = casts[-1]
+    for kind in (kind for cast in casts for kind in cast.values()):
+        if not _can_be_written(kind):
+            raise NotYetImplemented(f"A set operation of columns of type {kind}", operator="UNION")
+    return casts
+
+
+def _column_types(model: Model, node: Node) -> list[str]:
+    """The Spark types of a plan's columns; the plan is not normalized yet."""
+    columns = [Named(f"c{n}", column.expression()) for n, column in enumerate(node.schema, 1)]
+    rows = normalize(Project(node, "typed", tuple(columns)))
+    items = tuple(Named(column.name, column.expression()) for column in rows.schema)
+    renderer = Renderer(emit.source_relations(model.current_versions(), model.clock(None)))
+    try:
+        described = model.warehouse.describe(emit.probe_query(rows, items, renderer))
+    except Exception as error:
+        model.warehouse.describe(model.request.sql)  # fails if it is the user's error
+        told = str(error).strip().splitlines()[0]
+        raise NotYetImplemented(
+            f"A set operation whose types Spark does not tell ({told})", operator="UNION"
+        ) from error
+    return [kind for _, kind in described]
+
+
+def _can_be_written(kind: str) -> bool:
+    """Whether a type can be written as Spark tells it: it cuts wide structs short."""
+    try:
+        written = exp.DataType.build(kind, dialect=DIALECT).sql(dialect=DIALECT)
+    except ParseError:
+        return False
+    return re.sub(r"\W", "", written).lower() == re.sub(r"\W", "", kind).lower()
 
 
 def _used_columns(query: Query) -> dict[str, list[str]]:

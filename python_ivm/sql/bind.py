@@ -22,6 +22,7 @@ from python_ivm.algebra.nodes import (
 )
 from python_ivm.algebra.normalize import keeps_some, normalize
 from python_ivm.algebra.plans import check
+from python_ivm.algebra.unions import Casts, of_one_type
 from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.sources.clock import readings
 from python_ivm.sql.clock import NAMES, calls, with_readings
@@ -65,12 +66,13 @@ class Query:
     shows: frozenset[str] = frozenset()
 
 
-def bind(parsed: exp.Query, schemas: Schemas) -> Query:
+def bind(parsed: exp.Query, schemas: Schemas, casts: Casts | None = None) -> Query:
     """Bind a model to its sources.
 
     Args:
         parsed: The model's tree, in which each table has its full name.
         schemas: The tables that it reads.
+        casts: What the parts of unions are cast to; None casts nothing.
 
     Returns:
         The bound query.
@@ -91,6 +93,8 @@ def bind(parsed: exp.Query, schemas: Schemas) -> Query:
     sources = tuple(dict.fromkeys(n.source for n in plan.walk() if isinstance(n, Scan)))
     if not sources:
         raise NotYetImplemented("The query reads no table", operator="SELECT without FROM")
+    if casts is not None:
+        plan = of_one_type(plan, casts)
     plan = check(normalize(plan))
     _forget_positions(plan)
     chooses = binder.chooses or keeps_some(plan)

@@ -599,3 +599,47 @@ def test_fields_keep_the_names_that_the_query_gives(xy: Lake, sql: str) -> None:
     view = View(xy, sql)
     changed(xy)
     view.refresh()
+
+
+@pytest.fixture
+def united(lake: Lake) -> Lake:
+    lake.create("ui", {"k": "int"}, [(1,), (2,)])
+    lake.create("ud", {"d": "decimal(10,2)"}, [(1.5,), (2,)])
+    lake.create("ub", {"v": "bigint"}, [(1,), (3,)])
+    lake.create("us", {"s": "string"}, [("1",), ("x",)])
+    return lake
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select cast(x as string) as t from (select k as x from s.ui union all select d from s.ud)",
+        "select x, max(cast(x as string)) as t from "
+        "(select k as x from s.ui union all select d from s.ud) group by x",
+        "select k as x from s.ui union all select v from s.ub",
+        "select v as x from s.ub union all select k from s.ui",
+        "select k as x from s.ui union select d from s.ud",
+        "select k as x from s.ui intersect all select d from s.ud",
+        "select cast(x as string) as t from (select k as x from s.ui except select d from s.ud)",
+        "select k as x from s.ui union all (select d from s.ud union all select s from s.us)",
+        "select null as x union all select k from s.ui union all select d from s.ud",
+        "with c(x) as (select k from s.ui union all select d from s.ud) "
+        "select a.x, cast(b.x as string) as y from c as a join c as b on a.x = b.x",
+        "select cast(x as string) as t from (select k as x from s.ui union all "
+        "select * from (values (1.25), (2.5)) as w(y))",
+        "select k, (select max(cast(x as string)) from "
+        "(select k as x from s.ui union all select d from s.ud) u where x > i.k) as m from s.ui i",
+    ],
+)
+def test_a_union_has_one_type_whichever_side_changes(united: Lake, sql: str) -> None:
+    """The delta of one side had that side's type: 5 was shown as '5', not as '5.00'."""
+    view = View(united, sql)
+    united.change("ui", insert=[(5,), (2,)])
+    view.refresh()
+    united.change("ui", delete=[(1,)])
+    united.change("ub", delete=[(3,)], insert=[(1,)])
+    united.change("ud", insert=[(5,)])
+    view.keep_up()
+    united.change("ud", delete=[(1.5,)])
+    united.change("us", insert=[("5",)])
+    view.keep_up()

@@ -383,3 +383,41 @@ def test_expressions_mean_what_they_mean_to_spark(bench: Bench) -> None:
     )
     bench.sql(row.format(k=3), "delete from r where k = 1", "update r set p.aa = 3 where k = 2")
     bench.refresh()
+
+
+UNIONS = (
+    "select cast(x as string) as t from (select k as x from ui union all select d from ud) "
+    "where x > 0",
+    "select x, max(cast(x as string)) as t, sum(x) as s, avg(x) as a from "
+    "(select k as x from ui union all select d from ud) group by x",
+    "select k as x from ui union all select v from ub",
+    "select k as x from ui union all select d from ud union all select cast(v as double) from ub",
+    "select k as x from ui union all select d from ud union all select s from us",
+    "select k as x from ui union all (select d from ud union all select s from us)",
+    "select null as x, 1 as c from us union all select k, k from ui union select d, v from ud, ub",
+    "select k as x from ui intersect all select v from ub",
+    "select cast(x as string) as t from (select k as x from ui except select d from ud)",
+    "select k as x from ui union all select * from (values (1.25), (2.5)) as w(y)",
+    "select array(k) as x, named_struct('a', k) as y from ui union all "
+    "select array(d), named_struct('a', v) from ud, ub",
+    "select date '2024-01-01' as x from ui union all select timestamp '2024-01-02 03:00' from us",
+    "select cast(k as string) as t, m from ui full join um using (k)",
+    "select cast(k as string) as t, count(*) as n from ui join um using (k) "
+    "group by grouping sets ((k), ())",
+)
+
+
+@both_modes
+def test_a_union_has_one_type_whichever_side_changes(bench: Bench) -> None:
+    bench.table("ui", "k int", "(1)", "(2)")
+    bench.table("ud", "d decimal(10,2)", "(1.5)", "(2)")
+    bench.table("ub", "v bigint", "(1)", "(3)")
+    bench.table("um", "k decimal(12,3), m int", "(2, 1)", "(3, 1)")
+    bench.table("us", "s string, c boolean", "('1', true)", "('7', false)")
+    for sql in UNIONS:
+        bench.view(sql)
+    bench.sql("insert into ui values (5), (2)", "insert into um values (5, 2)")
+    bench.refresh()
+    bench.sql("delete from ui where k = 1", "delete from ub where v = 1")
+    bench.sql("update ud set d = 5 where d = 2", "delete from us where s = '7'")
+    bench.refresh(None)
