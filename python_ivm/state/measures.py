@@ -24,6 +24,7 @@ from python_ivm.state.counters import (
 
 _DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
 _INTEGRAL = {"tinyint", "smallint", "int", "integer", "bigint", "long", "short", "byte"}
+_LONG = {"bigint", "long"}
 _FLOATING = {"float", "double", "real"}
 _EXACT_PRODUCT = 27
 """The digits of a decimal that fit in 38 when it is multiplied by a count, which has 10."""
@@ -105,7 +106,10 @@ class Measures:
             return self._share(Extremum(name, argument, kind == "min"))
         if isinstance(call, (exp.Sum, exp.Avg)) and not distinct:
             argument = _filtered(call.this, condition)
-            sql_type = SqlType.of(self.types.get(measure.name, ""))
+            told = self.types.get(measure.name, "")
+            sql_type = SqlType.of(told)
+            if isinstance(call, exp.Avg) and told.strip().lower() in _LONG:
+                return self._average_of_longs(argument)
             if _adds_up(call, sql_type):
                 return self._sum(call, argument, sql_type, wanted)
         if isinstance(call, (exp.LogicalAnd, exp.LogicalOr)):
@@ -175,6 +179,14 @@ class Measures:
         if isinstance(call, exp.Sum):
             return total
         return average(total, nonnull, sql_type)
+
+    def _average_of_longs(self, argument: exp.Expr) -> exp.Expr:
+        """Spark adds up doubles, which do not overflow as a sum of bigints may."""
+        wide = exp.cast(argument.copy(), "decimal(20,0)")
+        nonnull = self._nonnull((argument,), None)
+        name = f"__ivm_sum_{self._number((wide,))}__"
+        total = self._share(Total(name, wide, Kind.DECIMAL, nonnull.name, "decimal(30,0)"))
+        return average(total, nonnull, SqlType(Kind.INTEGRAL))
 
     def _number(self, arguments: tuple[exp.Expr, ...]) -> int:
         if arguments not in self._arguments:
