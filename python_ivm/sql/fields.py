@@ -12,8 +12,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.annotate_types import annotate_types
 
-from python_ivm.errors import NotYetImplemented
-from python_ivm.sql.parse import DIALECT, position
+from python_ivm.sql.parse import DIALECT
 from python_ivm.sql.relations import Relations
 
 _WRITTEN = "written"
@@ -21,20 +20,7 @@ _SHOWN = "shown"
 
 
 def name_fields(tree: exp.Expr) -> None:
-    """Note how a query spells its fields and keys, and name those that Spark names, in place.
-
-    Raises:
-        NotYetImplemented: For ``struct(*)``, as how the table spells its columns is not known here.
-    """
-    for star in tree.find_all(exp.Star):
-        call = star.find_ancestor(exp.Func, exp.Select)
-        if isinstance(call, (exp.Struct, exp.ArraysZip)):
-            raise NotYetImplemented(
-                "A star whose columns name the fields of a struct",
-                operator="*",
-                hint="Name the columns.",
-                **position(call),
-            )
+    """Note how a query spells its fields and keys, and name those that Spark names, in place."""
     for struct in tree.find_all(exp.Struct):
         for field in struct.expressions:
             unnamed = isinstance(field, exp.PropertyEQ) and not field.this.meta.get("line")

@@ -56,8 +56,8 @@ def test_fields_and_keys_are_spelled_as_in_the_query(text: str) -> None:
 @pytest.mark.parametrize(
     ("sql", "told"),
     [
-        ("select to_json(struct(*)) as js from t", "star"),
-        ("select count(*) + max(hash(t.*)) as n from t", "star"),
+        ("select to_json(struct(*)) as js from t", "\\* here"),
+        ("select arrays_zip(*) as z from t", "\\* here"),
         ("select cast(s as time) as c from t", "time"),
         ("select ms[0].A as a from t group by ms[0].a", "another spelling"),
         ("select p.m.A as a from t group by P.m.a", "another spelling"),
