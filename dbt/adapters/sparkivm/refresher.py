@@ -59,6 +59,8 @@ _FEED_GAP = (
 )
 _NOT_READ = "Table does not support reads"
 _DRIFT = "CHECK constraint ivm_count"
+# Spark's errors of values, and those that a query raises itself (raise_error, assert_true).
+_VALUE = re.compile(r"SQLSTATE: (22\w{3}|P0001)")
 _TOO_LARGE = (OVERFLOW, "ARITHMETIC_OVERFLOW", "NUMERIC_VALUE_OUT_OF_RANGE")
 
 
@@ -98,7 +100,9 @@ class Refresher:
         """Refresh a model.
 
         A run that lost against another one plans again from where the other got; a change feed
-        that turns out to have a gap leads to a rebuild.
+        that turns out to have a gap leads to a rebuild. So does an error of a value: a change is
+        computed from old and new rows side by side, which the query never sees together. If the
+        query fails too, the rebuild raises its error.
 
         Raises:
             IvmError: If the model is wrong or the policy forbids what would have to be done.
@@ -114,7 +118,7 @@ class Refresher:
                 logger.debug(f"{request.model}: another run was faster; planning again")
                 request = self._looked_at_again(request)
             except DbtRuntimeError as error:
-                found = _fallback(str(error))
+                found = _fallback(error.msg)
                 if forced is not None or found is None or refresh.strategy is Strategy.FULL:
                     raise
                 forced = found
@@ -222,4 +226,7 @@ def _fallback(message: str) -> Reason | None:
         return Reason("PLANNER_ERROR", f"Spark refused the planned statement: {first}")
     if _DRIFT in message:
         return Reason("STATE_DRIFTED", "the stored state does not fit its sources")
+    if _VALUE.search(message):
+        told = f"an expression failed on rows that the query does not bring together: {first}"
+        return Reason("VALUE_ERROR", told)
     return None

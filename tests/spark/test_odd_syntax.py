@@ -1,0 +1,80 @@
+"""What DuckDB has no syntax, no types or no errors for, each by the smallest model."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.spark.workbench import Bench, View
+
+MAINTAINED = (
+    "select hash(*) as h, concat_ws('|', *) as c from a",
+    "select k, count(distinct *) as n, max(coalesce(*)) as c from a group by k",
+    "select q.h, b.w from (select k, array(*) as h from a) q join b on q.k = b.k",
+    "select p.* from d",
+    "select k, d.p.* from d where d.p.x > 0",
+    "select 'a' as x, count(*) as n from a group by rollup(1)",
+    "select k, v, sum(v) as t from a group by grouping sets ((1, 2), 1)",
+    "select k, count(*) as n from a group by k order by all desc",
+    "select window(t, '10 minutes') as w, count(*) as n from d group by w",
+)
+REBUILT = {
+    "select to_json(struct(*)) as j from a": "NOT_YET_IMPLEMENTED",
+    "select session_window(t, '5 minutes') as w, count(*) as n from d group by w":
+        "NOT_YET_IMPLEMENTED",
+    "from a |> select distinct k": "NOT_YET_IMPLEMENTED",
+    "from a |> order by v |> limit 3 |> where v > 1": "NOT_YET_IMPLEMENTED",
+    "from a |> limit 0 |> aggregate count(*) as n": "NOT_YET_IMPLEMENTED",
+    "from a |> drop v": "NOT_PARSED",
+    "from a |> intersect select * from b": "NOT_PARSED",
+    "select count(*) as n from d group by window(t, '10 minutes')": "NOT_PARSED",
+    "select v >>> 1 as h from a": "NOT_PARSED",
+    "table a": "NOT_PARSED",
+    "values (1)": "NOT_PARSED",
+}  # fmt: skip
+
+
+def test_odd_syntax(bench: Bench) -> None:
+    bench.table("a", "k int, v int", "(1, 5)", "(1, 5)", "(2, 7)")
+    bench.table("b", "k int, w int", "(1, 5)", "(2, 8)")
+    bench.table(
+        "d",
+        "k int, t timestamp, p struct<x: int, Y: string>",
+        "(1, timestamp '2024-01-01 00:00:00', named_struct('x', 1, 'Y', 'y'))",
+        "(2, timestamp '2024-01-01 00:08:00', null)",
+    )
+    maintained = [bench.view(sql) for sql in MAINTAINED]
+    rebuilt = [View(bench, f"r{n}", sql) for n, sql in enumerate(REBUILT)]
+    for view in rebuilt:
+        assert view.refresh("full").refresh.reason == REBUILT[view.sql]
+    bench.sql(
+        "insert into a values (1, 5), (3, null)",
+        "delete from a where k = 2",
+        "insert into d values (3, timestamp '2024-01-01 00:04:00', named_struct('x', 3, 'Y', 'z'))",
+    )
+    for view in maintained:
+        view.refresh()
+    for view in rebuilt:
+        assert view.refresh("full").refresh.reason == REBUILT[view.sql]
+
+
+@pytest.mark.parametrize("bench", [{"spark.sql.ansi.enabled": "true"}], indirect=True)
+def test_an_error_over_rows_that_the_query_never_pairs(bench: Bench) -> None:
+    """The new row of a met the old row of b, and each refresh from then on failed."""
+    bench.table("a", "k int, v int", "(1, 5)")
+    bench.table("b", "k int, w int", "(1, 2)")
+    view = bench.view("select a.k, 10 / (a.v - b.w) as r from a join b on a.k = b.k")
+    bench.sql("update a set v = 2 where k = 1", "update b set w = 7 where k = 1")
+    refresh = view.refresh("full").refresh
+    assert refresh.reason == "VALUE_ERROR"
+    assert "[DIVIDE_BY_ZERO]" in refresh.explanation
+    bench.sql("insert into a values (1, 9)")
+    view.refresh()
+    shown, commits = view.rows(), len(bench.history(view.state))
+    bench.sql("insert into a values (1, 7)")
+    with pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
+        view.run()
+    assert view.rows() == shown
+    assert len(bench.history(view.state)) == commits
+    bench.sql("delete from a where v = 7")
+    view.refresh("full")  # the row stands in the change feed
+    view.refresh("noop")
