@@ -75,8 +75,8 @@ QUERIES = {
     "from x p join x q on p.k = q.k) select p.d, q.d as e from y p left join y q on p.d = q.k",
     "left_aggregate": "select a.v, count(b.w) as n, sum(b.w) as t from s.a left join s.b "
     "on a.k = b.k group by a.v",
-    "aggregate_left": "select a.v, g.n from s.a left join (select k, count(*) as n from s.b "
-    "group by k) g on a.k = g.k",
+    "aggregate_left": "select a.v, g.n, c.z from s.a left join (select k, count(*) as n from s.b "
+    "group by k) g on a.k = g.k left join s.c on c.w = g.n",
     "left_range": "select a.v, b.w from s.a left join s.b on a.v < b.w",
     "left_self": "select x.k, y.v from s.a x left join s.a y on x.k = y.v",
     "exists": "select a.k, a.v from s.a where exists (select 1 from s.b where b.k = a.k)",
@@ -86,6 +86,10 @@ QUERIES = {
     "not_in": "select a.v from s.a where a.k not in (select b.k from s.b)",
     "not_in_nonnull": "select a.v from s.a where a.k not in (select b.k from s.b "
     "where b.k is not null)",
+    "not_in_of_anti": "select a.v from s.a where not exists (select 1 from s.b where b.k = a.k) "
+    "and a.k not in (select c.w from s.c where c.w > 1)",
+    "not_in_of_left": "select a.v, b.w from s.a left join (select k, w from s.b where w > 0) b "
+    "on a.k = b.k where b.w not in (select c.z from s.c)",
     "in_or": "select a.v from s.a where a.v = 1 or a.k in (select b.k from s.b)",
     "not_in_or": "select a.v from s.a where a.v = 1 or a.k not in (select b.k from s.b)",
     # As a value, IN is NULL in the standard and false in Spark where a comparison is unknown.
@@ -94,6 +98,11 @@ QUERIES = {
     "not_or_in": "select a.v from s.a where not (a.v = 1 or a.k in (select b.k from s.b))",
     "exists_case": "select a.v, case when exists (select 1 from s.b where b.k = a.k) then 1 "
     "else 0 end as m from s.a",
+    "exists_case_of_left": "select a.v, case when exists (select 1 from s.c where c.w = g.n) then "
+    "g.n end as m from s.a left join (select k, count(*) as n from s.b group by k) g on a.k = g.k",
+    "exists_then_scalars": "select a.v, case when exists (select 1 from s.b where b.k = a.k) or "
+    "a.v in (select z from s.c where c.w = a.k) then (select sum(z) from s.c where c.w = a.k) "
+    "else (select count(*) from s.b where b.w < a.v) end as x from s.a",
     "in_tuple": "select a.v from s.a where (a.k, a.v) in (select b.k, b.w from s.b)",
     "two_exists": "select a.v from s.a where exists (select 1 from s.b where b.k = a.k) and not "
     "exists (select 1 from s.c where c.z = a.v)",
@@ -111,12 +120,16 @@ QUERIES = {
     "(select max(w) from s.b)",
     "scalar_correlated": "select a.k, (select sum(b.w) from s.b where b.k = a.k) as t from s.a",
     "scalar_count": "select a.k, (select count(*) from s.b where b.k = a.k) as n from s.a",
+    "scalar_count_filter": "select a.k, (select count(*) filter (where b.w > 1) from s.b "
+    "where b.k = a.k) as n from s.a",
     "scalar_correlated_where": "select a.v from s.a where a.v >= (select 1 + min(b.w) from s.b "
     "where b.k = a.k)",
     "scalar_range": "select a.v, (select count(*) from s.b where b.w < a.v) as n from s.a",
     "scalar_range_where": "select a.v from s.a where a.v > (select min(b.w) from s.b where b.k "
     "<> a.k)",
     "scalar_mixed": "select a.k, (select sum(b.w) from s.b where b.k = a.k and b.w > a.v) as t "
+    "from s.a",
+    "scalar_sum_of_both": "select a.v, (select count(*) from s.b where b.w + a.k = a.v) as n "
     "from s.a",
     "scalar_or": "select a.v from s.a where (select count(*) from s.b where (b.k = a.k and b.w "
     "= 1) or (b.k = a.k and b.w = 2)) > 0",
@@ -162,11 +175,15 @@ QUERIES = {
     "window_all": "select v, dense_rank() over (order by v) as r from s.a",
     "window_two": "select k, v, count(*) over (partition by k) as n, max(k) over (partition by v) "
     "as m from s.a",
+    "window_union": "select k, v, rank() over (partition by k order by v) as r from (select k, v "
+    "from s.a union all select k, w from s.b) u",
     "window_group": "select k, sum(v) as t, rank() over (order by sum(v) desc) as r from s.a "
     "group by k",
     "window_share": "select k, sum(v) as t, sum(sum(v)) over () as whole from s.a group by k",
     "limit_inside": "select t.v, b.w from (select k, v from s.a order by v desc, k limit 3) t "
     "join s.b on t.k = b.k",
+    "offset_inside": "select t.v, count(*) as n from (select k, v from s.a order by v, k offset 2) "
+    "t group by t.v",
     "rollup": "select k, v, sum(v) as t, count(*) as n from "
     + NEVER_EMPTY
     + "group by rollup (k, v)",
@@ -175,13 +192,13 @@ QUERIES = {
     + "group by cube (k, v)",
     "grouping_sets": "select k, v, count(*) as n from "
     + NEVER_EMPTY
-    + "group by grouping sets ((k, v), (k), ())",
+    + "group by grouping sets ((k, v), rollup (k))",
     "plain_and_rollup": "select k, v, count(*) as n from s.a group by k, rollup (v) "
     "having count(*) > 0",
     "rollup_below": "select x.t, count(*) as n from (select k, sum(v) as t from "
     + NEVER_EMPTY
     + "group by rollup (k)) x group by x.t",
-    "bool_and": "select k, bool_and(v > 1) as e, bool_or(v > 2) filter (where v is not null) as s "
+    "bool_and": "select k, bool_and(v > 1) as e, bool_or(v > 1) filter (where v < 3) as s "
     "from s.a group by k",
     "bits": "select k, bit_and(v) as a, bit_or(v) as o, bit_xor(v) as x from s.a group by k",
     "several_distinct": "select k, count(distinct v) as c, sum(distinct v) as t, count(distinct k, "
@@ -199,12 +216,16 @@ QUERIES = {
     "(partition by k order by v) as u from s.a",
     "three_levels": "select n, max(t) as t from (select v, count(*) as n, max(t) as t from (select "
     "k, v, sum(k) as t from s.a group by k, v) x group by v) y group by n",
-    "window_named": "select k, v, sum(v) over w as t, rank() over (w) as r from s.a window w as "
-    "(partition by k order by v)",
+    "window_named": "select k, v, sum(v) over w as t, rank() over (x) as r, count(*) over u as n "
+    "from s.a window w as (partition by k order by v), x as (w), u as (order by v, k rows 1 "
+    "preceding)",
     "window_shares": "select k, v, percent_rank() over (partition by k order by v) as p, "
     "cume_dist() over (order by v) as c from s.a",
     "window_range": "select v, sum(v) over (order by v range between 1 preceding and 1 following) "
     "as t, count(v) filter (where v > 1) over (partition by k) as c from s.a",
+    "window_frames": "select k, v, size(collect_list(k) over (order by v)) as n, "
+    "nth_value(v, 2) over (order by v desc nulls last) as m, first_value(v) over (order by v rows "
+    "between current row and unbounded following) as f from s.a",
     "values": "select a.v, d.name from s.a join (values (1, 'x'), (2, 'y')) as d(v, name) "
     "on a.v = d.v",
     "lateral_view": "select k, x from s.d lateral view explode(xs) l as x",
@@ -232,6 +253,8 @@ QUERIES = {
     "lateral view explode(d.xs) l as x where l.x = b.w)",
     "lateral_view_right_of_left": "select b.w, q.x from s.b left join (select k, x from s.d "
     "lateral view explode(xs) l as x) q on q.k = b.k",
+    "lateral_view_of_left": "select a.v, l.x from s.a left join (select k, count(*) as n from s.b "
+    "group by k) g on a.k = g.k lateral view explode(array(g.n, a.v)) l as x",
     "lateral_view_window": "select k, x, rank() over (partition by k order by x) as r from s.d "
     "lateral view explode(xs) l as x",
     "explode_in_select": "select k, explode(xs) as x from s.d where k > 1",
@@ -254,10 +277,14 @@ QUERIES = {
     "coalesce(sum(b.w), -1) as m from s.b where b.k = a.k) u",
     "lateral_group": "select a.k, u.w, u.n from s.a join lateral (select b.w, count(*) as n "
     "from s.b where b.k = a.k group by b.w having count(*) > 0) u on u.n < 3",
+    "lateral_aggregate_on": "select a.k, u.n from s.a join lateral (select count(*) as n from s.b "
+    "where b.k = a.k) u on u.n < 2",
+    "lateral_left_alone": "select a.k, u.w from s.a left join lateral (select w from s.b "
+    "where w > 1) u on u.w = a.k",
     "lateral_distinct": "select a.k, u.w from s.a left join lateral (select distinct b.w from s.b "
     "where b.k = a.k) u on true",
-    "lateral_limit": "select a.k, u.w from s.a, lateral (select b.w from s.b where b.k = a.k "
-    "order by b.w desc limit 1) u",
+    "lateral_limit": "select a.k, u.w from s.a, lateral (select -w as w from s.b where b.k = a.k "
+    "order by w desc limit 1) u",
     "lateral_chain": "select u.w, c.z from s.a, lateral (select b.w from s.b where b.k = a.k) u, "
     "lateral (select c.z from s.c where c.w = u.w) c",
     "lateral_over_function": "select d.k, l.x, u.n from s.d, lateral explode(d.xs) as l(x), "
@@ -297,7 +324,9 @@ QUERIES = {
     "exists_aggregate_value": "select k, not exists (select 1 from s.b where b.k = a.k having "
     "count(*) > 1) as x from s.a",
     "in_limit": "select k from s.a where v in (select w from s.b where b.k = a.k order by w "
-    "desc nulls last limit 2)",
+    "desc nulls last limit 1)",
+    "in_window": "select k from s.a where v in (select row_number() over (order by w) from s.b)",
+    "in_offset": "select k from s.a where v in (select w from s.b order by w nulls last offset 1)",
     "not_in_group": "select k from s.a where v not in (select max(w) from s.b where b.k = a.k "
     "group by b.w)",
     "scalar_limit": "select k, (select w from s.b where b.k = a.k order by w desc nulls last "
@@ -325,7 +354,7 @@ QUERIES = {
     "lateral_window": "select a.k, l.w, l.r from s.a, lateral (select w, rank() over (order by w) "
     "as r from s.b where b.k = a.k) l",
     "exists_qualify": "select k from s.a where exists (select 1 from s.b where b.k = a.k qualify "
-    "count(*) over () > 1)",
+    "count(*) over (partition by b.w) > 1)",
     "no_from": "select a.k from s.a join (select 1 as k union all select 2) t on a.k = t.k",
     "no_from_parameters": "with p as (select 2 as lo, 3 as hi) select a.k, count(*) as n from "
     "s.a, p where a.v between p.lo and p.hi group by a.k",
@@ -357,7 +386,8 @@ CHOICES = {
     "first_and_last": "select k, first(v) as f, last(k, true) as l, collect_list(v) as c from s.a "
     "group by k",
     "any_value_filter": "select k, any_value(v) filter (where v > 1) as f from s.a group by k",
-    "max_by": "select v, max_by(k, v) as m, min_by(k, v) as n from s.a group by v",
+    "max_by": "select v, max_by(k, v) as m, min_by(k, v) filter (where k > 1) as n from s.a "
+    "group by v",
     "max_by_global": "select max_by(k, v) as m from s.a",
     "collected": "select k, collect_list(v) as c, collect_set(v) as u from s.a group by k",
     "mode": "select k, mode(v) as m from s.a group by k",

@@ -93,6 +93,26 @@ def test_columns_named_like_the_merges_own(xy: Lake) -> None:
     view.refresh()
 
 
+def test_a_column_named_like_the_tag_of_rows_to_be_looked_up(lake: Lake) -> None:
+    for name in "xy":
+        lake.create(name, {"tag": "int", "v": "int"}, [(1, 1), (2, 5)])
+    view = View(lake, "select x.tag, y.v from s.x left join s.y on x.tag = y.tag and x.v <= y.v")
+    lake.change("y", delete=[(1, 1)], insert=[(2, 7)])
+    view.refresh()
+    view.shows((1, None), (2, 5), (2, 7))
+
+
+def test_a_column_named_like_the_value_of_a_subquery(lake: Lake) -> None:
+    lake.create("x", {"value": "int"}, [(1,), (3,)])
+    lake.create("y", {"i": "int", "v": "int"}, [(1, 10), (3, 30)])
+    view = View(
+        lake, "select value, (select v from s.y where i < value and i > value - 3) u from s.x"
+    )
+    lake.change("y", insert=[(0, 7)])
+    view.refresh()
+    view.shows((1, 7), (3, 10))
+
+
 def test_an_order_in_a_derived_table_below_a_filter(xy: Lake) -> None:
     """There was no SQL for a sort that another operator reads."""
     view = View(xy, "select q.v from (select i, v from s.x order by v) q where q.i > 1")

@@ -138,6 +138,20 @@ def test_the_ranges_of_several_changes_are_one(lake: Lake) -> None:
     assert "stored.k BETWEEN -2 AND 7" in " ".join(lake.executed[-1].sql.split())
 
 
+def test_a_change_of_which_no_range_is_known_leaves_none_of_several(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sql = "select k, count(*) as n from (select k from s.a union all select k from s.b) group by k"
+    lake.run("m", sql)
+    lake.change("a", insert=[(7, None, None, 1)])
+    lake.change("b", insert=[(2, None, None, 1)])
+    every = lake.texts
+    monkeypatch.setattr(lake, "texts", lambda sql: every(sql if "`b`" not in sql else "?"))
+    lake.run("m", sql)
+    lake.check("m")
+    assert "BETWEEN" not in lake.executed[-1].sql and "stored.k =" not in lake.executed[-1].sql
+
+
 def test_one_value_is_an_equality(lake: Lake) -> None:
     sql = "select a.v, b.w from s.a a join s.b b on a.k = b.k"
     lake.run("m", sql)
@@ -153,6 +167,12 @@ def test_what_has_no_literal_is_no_range() -> None:
     assert Range.of("string", ["a", "b"], True) is None
     assert Range.of("date", ["2024-01-01", "+10000-01-01"], True) is None
     assert Range.of(None, ["1", "2"], True) is None
+
+
+def test_few_keys_beside_many_are_a_range() -> None:
+    few, many = Range.of("int", ["3"], True), Range.of("int", ["1", "9"], False)
+    assert few is not None and many is not None
+    assert few | many == many | few == Range("int", 1, 9)
 
 
 def test_many_keys_are_a_range_and_few_are_listed(

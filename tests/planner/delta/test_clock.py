@@ -42,6 +42,8 @@ QUERIES = {
     "and current_date()",
     "two": "select k, day from s.x where day > current_date() - interval 3 days "
     "and day <= current_date() + interval 1 day and k > 3",
+    "some_days": "select k, day from s.x where day >= current_date() - interval 4 days "
+    "and day <> current_date()",
     "not_this_day": "select k from s.x where day <> current_date()",
     "either": "select k from s.x where day = current_date() or k = 4",
     "case": "select k from s.x where case when day > current_date() then k > 5 else k < 3 end",
@@ -62,6 +64,8 @@ QUERIES = {
     "right_on": "select y.k, x.day from s.x right join s.y on x.k = y.k and x.day > current_date()",
     "left_where": "select y.k, x.day from s.y left join s.x on x.k = y.k "
     "where x.day is null or x.day < current_date()",
+    "left_grouped": "select y.k, g.hi from s.y left join (select k, max(day) as hi from s.x "
+    "group by k) g on g.k = y.k where g.hi >= current_date()",
     "exists": "select k from s.y where exists (select 1 from s.x where x.k = y.k "
     "and x.day >= current_date())",
     "not_in": "select k from s.y where k not in (select x.k from s.x where x.k is not null "

@@ -107,6 +107,24 @@ def test_using_and_natural_show_a_shared_column_once() -> None:
         assert "x.i = y.i" in tree(query.plan)
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("group by i, v with rollup", "group by rollup (i, v)"),
+        ("group by i, v with cube", "group by cube (i, v)"),
+        ("group by i, v grouping sets ((v), ())", "group by grouping sets ((v), ())"),
+    ],
+)
+def test_grouping_sets_behind_the_keys_are_those_of_a_function(one: str, other: str) -> None:
+    items = "v, grouping_id() as g, count(*) as n"
+    assert plan(f"select {items} from s.x {one}") == plan(f"select {items} from s.x {other}")
+
+
+def test_grouping_id_without_arguments_is_that_of_all_keys() -> None:
+    sql = "select v, grouping_id({}) as g, count(*) as n from s.x group by cube (i, v)"
+    assert plan(sql.format("")) == plan(sql.format("i, v"))
+
+
 def test_only_columns_that_are_used_are_read() -> None:
     assert "Scan s.x as x (v)" in plan("select q.v from (select * from s.x) q")
     assert "Scan s.x as x ()" in plan("select count(*) n from s.x")

@@ -5,7 +5,9 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
+from sqlglot import exp
 
+from python_ivm.state.counters import NonNull
 from tests.planner.lake import Lake
 from tests.planner.stories import View
 
@@ -43,6 +45,15 @@ def test_values_that_cancel_out_sum_to_zero_not_to_null(lake: Lake) -> None:
     lake.change("x", insert=[("a", -5)])
     view.refresh()
     view.shows(("a", 0))
+
+
+@pytest.mark.parametrize("kind", ["int", "decimal(28,2)"])
+def test_a_value_that_came_and_went_leaves_a_new_group_without_a_sum(lake: Lake, kind: str) -> None:
+    view = numbers(lake, [("a", 1)], "sum(v) t", kind)
+    lake.change("x", insert=[("b", 5), ("b", None)])
+    lake.change("x", delete=[("b", 5)])
+    view.refresh()
+    view.shows(("a", 1), ("b", None))
 
 
 def test_a_group_of_no_rows_is_removed_and_may_come_back(lake: Lake) -> None:
@@ -103,6 +114,19 @@ def test_sums_wider_than_27_digits_add_up_too(lake: Lake) -> None:
     lake.change("x", delete=[("a", Decimal("0.20"))], insert=[("c", Decimal("-1.00")), ("a", None)])
     view.refresh()
     view.shows(("a", None), ("b", Decimal("1" + "0" * 20)), ("c", Decimal("-1.00")))
+
+
+@pytest.mark.parametrize(
+    ("item", "kind"),
+    [("sum(v)", "decimal(28,7)"), ("avg(v)", "decimal(28,2)"), ("avg(v)", "decimal(12,5)")],
+)
+def test_decimals_that_spark_would_round_are_computed_anew(
+    lake: Lake, item: str, kind: str
+) -> None:
+    view = numbers(lake, [("a", Decimal("0.10")), ("b", Decimal("2.00"))], f"{item} y", kind)
+    lake.change("x", delete=[("a", Decimal("0.10"))], insert=[("a", Decimal("0.25"))])
+    assert "recomputed" in view.planned().sql
+    view.refresh()
 
 
 # -- floating sums -------------------------------------------------------------------------
@@ -201,6 +225,15 @@ def test_an_extreme_value_that_goes_while_a_better_one_comes(lake: Lake) -> None
     view.shows(("a", 2, 4))
 
 
+def test_an_extreme_value_that_came_and_went_between_two_refreshes(lake: Lake) -> None:
+    view = numbers(lake, [("a", 3)], "min(v) lo, max(v) hi")
+    odd = [(k, v) for k in "ab" for v in (1, 9)]
+    lake.change("x", insert=odd)
+    lake.change("x", delete=odd, insert=[("a", 4), ("b", 4)])
+    view.refresh()
+    view.shows(("a", 3, 4), ("b", 4, 4))
+
+
 def test_extremes_of_text_dates_and_nulls(lake: Lake) -> None:
     view = numbers(lake, [("a", "b"), ("a", None), ("b", None)], "min(v) lo, max(v) hi", "string")
     view.shows(("a", "b", "b"), ("b", None, None))
@@ -224,6 +257,29 @@ def test_other_aggregates_are_computed_anew_for_the_touched_groups(lake: Lake, i
     view.refresh()
     lake.change("x", delete=[("a", 3), ("a", 1), (None, 2)], insert=[("b", 4), ("b", None)])
     view.refresh()
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        "count(distinct k) filter (where v > 1)",
+        "count(distinct k, v)",
+        "percentile_disc(0.9) within group (order by v)",
+    ],
+)
+def test_an_update_of_what_stands_beside_the_first_argument(lake: Lake, item: str) -> None:
+    view = numbers(lake, [("a", 1), ("a", 7), ("b", 5)], f"{item} y")
+    lake.change("x", delete=[("a", 7)], insert=[("a", 1)])
+    view.refresh()
+
+
+def test_a_count_of_several_arguments_counts_the_rows_that_have_them_all(lake: Lake) -> None:
+    """DuckDB has no such call."""
+    counter = NonNull("n", (exp.column("a"), exp.column("b")))
+    (gained,) = counter.contributions(exp.column("c"), inserts_only=False)
+    rows = "(values (1, 2, 4), (1, null, 8), (null, 2, 16), (3, 3, -1)) as t(a, b, c)"
+    query = exp.select(gained.expression).from_(rows).sql("spark")
+    assert lake.db.execute(lake.duck(query)).fetchall() == [(3,)]
 
 
 def test_count_distinct_recomputes_only_the_touched_groups(lake: Lake) -> None:

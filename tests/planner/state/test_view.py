@@ -47,6 +47,8 @@ def test_a_group_enters_and_leaves_through_having(xs: Lake) -> None:
         "select max(v) - min(v) as spread, avg(v) as m from s.x",
         "select 2 as two, k, count(*) c from s.x group by two, k",
         "select 'w' as word, k, count(*) c from s.x group by all",
+        "select v > 2 or k = 9 as g, v >= 2 or k = 9 as h, count(*) c from s.x "
+        "group by v > 2 or k = 9, v >= 2 or k = 9",
         "select k, s, count(*) as `sum`, sum(v) as `count` from s.x group by k, s",
         "select k as v, sum(v) as k from s.x group by s, x.k",
         "select sum(v) as s, s as t from s.x group by s",
@@ -57,7 +59,8 @@ def test_a_group_enters_and_leaves_through_having(xs: Lake) -> None:
         "select k, 2 as two, count(*) c from s.x group by k order by two, k desc limit 2",
         "select distinct s from s.x order by s desc limit 2",
         "select distinct s, k from s.x order by k nulls last, upper(s) limit 2",
-        "select k * 2 as d, v from s.x order by d + 1 desc nulls last, v, k limit 2",
+        "select k * 2 as d, v from s.x order by d + 1 desc nulls last, v, k limit 2 offset 1",
+        "select k, 9 - v as v from s.x order by x.v nulls last, k limit 2",
         "select k from s.x union all select v from s.x order by k nulls first limit 3",
         "select q.k, q.c * 2 as d from (select k, count(*) c from s.x group by k) q where q.c > 1",
         "with g as (select k, count(*) c from s.x group by k) select * from g where c = 1",
