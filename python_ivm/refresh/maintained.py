@@ -80,6 +80,7 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
             if decided.is_bag:
                 _refuse_incomparable([c for c in described if not is_map(c[1])])
             _refuse_incomparable_groups(model, query)
+            _refuse_what_delta_refuses(_state_types(model, query, decided))
             _try(model, query, decided)
     except NotYetImplemented as error:
         return not_yet(error)
@@ -106,25 +107,41 @@ def _try(model: Model, query: Query, decided: Layout) -> None:
     every = Changes({key: False for key in (*query.sources, CLOCK)})
     terms = delta(decided.input, every)
     clock = model.clock(None)
-    if query.chooses:
-        _refuse_what_spark_refuses(model, emit.state_query(decided, current, clock))
     emit.build_statements(model.request, model.reading.text, decided, current, clock, "", 0)
     emit.merge_statement(model.request, decided, terms, every, current, clock)
 
 
-def _refuse_what_spark_refuses(model: Model, body: str) -> None:
-    """Ask Spark whether it takes the form in which the planner computes one of many results.
+def _state_types(model: Model, query: Query, decided: Layout) -> Sequence[tuple[str, str]]:
+    """Names and types of a state's columns; none if Spark fails, as the build then will.
 
     Raises:
-        NotYetImplemented: If it does not: values of a type that has no order, for instance.
+        NotYetImplemented: If Spark does not take the form in which the planner computes one of
+            many results: values of a type that has no order, for instance.
     """
+    body = emit.state_query(decided, model.current_versions(), model.clock(None))
     try:
-        model.warehouse.describe(body)
+        return model.warehouse.describe(body)
     except Exception as error:
+        if not query.chooses:
+            return ()
         told = str(error).strip().splitlines()[0]
         raise NotYetImplemented(
             f"The order of rows that this query leaves open ({told})", operator="order"
         ) from error
+
+
+_INTERVAL = re.compile(r"\binterval\b(?!:)", re.I)
+"""A type that holds an interval; not a field of that name."""
+
+
+def _refuse_what_delta_refuses(columns: Sequence[tuple[str, str]]) -> None:
+    """A state may hold what its view does not show, and Delta stores no intervals."""
+    for name, kind in columns:
+        if _INTERVAL.search(kind):
+            raise NotYetImplemented(
+                f"A state with a column of type {kind}, which Delta cannot store ({name}),",
+                hint="Aggregate numbers, as extract(...) or unix_timestamp(...) give them.",
+            )
 
 
 def _let_spark_judge(model: Model, error: InvalidModel) -> None:

@@ -26,7 +26,7 @@ class Bookmark:
         fingerprint: Hash of the bound plan, the used columns' types and the layout.
         refresh: The refresh's number, from 1; the fence against two runs at once.
         sources: The version of each source, by planner key.
-        types: The types by which the layout was decided: of summed arguments, and of maps.
+        types: What a build was told of types: of summed arguments, maps and unions.
         model: The model's public view.
         maintained: Whether the state has counters; if not, it is the plain result of a query for
             which there are no rules.
