@@ -209,8 +209,6 @@ class Subqueries:
     def _move(self, name: str, over: Callable[[exp.Expr], exp.Expr]) -> None:
         """Write a subquery's conditions over other columns."""
         bound = self.pending[name]
-        if isinstance(bound, Matched) and bound.unknown is not None:
-            bound = replace(bound, unknown=tuple(map(over, bound.unknown)))
         self.pending[name] = replace(bound, conditions=tuple(map(over, bound.conditions)))
 
     def _add_mark(
