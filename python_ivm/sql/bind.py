@@ -88,6 +88,7 @@ def bind(parsed: exp.Query, schemas: Schemas, casts: Casts | None = None) -> Que
     tree = with_readings(qualify(parsed, schemas))
     _check_output_names(tree, _spelling(parsed, tree.named_selects, schemas))
     binder = Binder(schemas)
+    binder.taken |= _column_names(tree, schemas)
     plan = binder.query(tree, VIEW, {})
     columns = _spelling(parsed, [c.name for c in plan.schema], schemas)
     sources = tuple(dict.fromkeys(n.source for n in plan.walk() if isinstance(n, Scan)))
@@ -99,6 +100,16 @@ def bind(parsed: exp.Query, schemas: Schemas, casts: Casts | None = None) -> Que
     _forget_positions(plan)
     chooses = binder.chooses or keeps_some(plan)
     return Query(plan, columns, sources, chooses, _clock_elsewhere(plan))
+
+
+def _column_names(tree: exp.Query, schemas: Schemas) -> set[str]:
+    """The names of columns, which no relation may have.
+
+    In a subquery Spark takes ``a.k`` for a field of its own column ``a``, not for a column of
+    the relation ``a`` around it.
+    """
+    names = {name.lower() for table in schemas.values() for name in table.columns}
+    return names | {item.alias for item in tree.find_all(exp.Alias)}
 
 
 def _clock_elsewhere(plan: Node) -> frozenset[str]:

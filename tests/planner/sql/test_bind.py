@@ -207,3 +207,10 @@ def test_legal_but_not_yet_is_an_error_of_its_own(sql: str, operator: str) -> No
     with pytest.raises(NotYetImplemented) as caught:
         bound(sql)
     assert caught.value.operator == operator
+
+
+def test_no_relation_is_named_like_a_column() -> None:
+    """In a subquery Spark takes ``v.i`` for a field of its column v, not for the relation's."""
+    sql = "select sum(case when v.i in (select v from s.x) then 1 end) as n from s.y v group by w"
+    relations = {c.relation for node in bound(sql).plan.walk() for c in node.schema}
+    assert not relations & {"i", "v", "w", "n"}
