@@ -347,6 +347,8 @@ def instant(time: str) -> Instant:
 
 
 def _spark_type(duck: str) -> str:
+    if duck.endswith("[]"):
+        return f"array<{_spark_type(duck[:-2])}>"
     if "MAP(" in duck or "STRUCT(" in duck:
         return exp.DataType.build(duck, dialect="duckdb").sql("spark").lower()
     return {"HUGEINT": "bigint", "INTEGER": "int", "VARCHAR": "string"}.get(duck, duck.lower())
