@@ -11,7 +11,6 @@ from sqlglot import exp
 
 from python_ivm.algebra.columns import Named
 from python_ivm.algebra.normalize import without_top_order
-from python_ivm.algebra.unions import Types, known
 from python_ivm.errors import InvalidModel
 from python_ivm.refresh.emit import QUERY, relation_name, source_relations, text
 from python_ivm.refresh.model import Model
@@ -24,7 +23,8 @@ from python_ivm.sql import clock
 from python_ivm.sql.bind import bind
 from python_ivm.sql.modifiers import without_order
 from python_ivm.sql.parse import DIALECT, parse, pin_versions, quoted_name, table_references
-from python_ivm.sql.render import Renderer
+from python_ivm.sql.render import Renderer, listed
+from python_ivm.sql.unions import Types, known
 from python_ivm.state.counters import Kind
 from python_ivm.state.maps import entries, is_map
 from python_ivm.state.measures import SqlType
@@ -180,10 +180,7 @@ def _difference(exact: list[Named], floating: list[str]) -> exp.Expr:
 
 def _grouped(side: str, exact: list[Named], floating: list[str]) -> exp.Select:
     keys = [named.expression for named in exact]
-    items: list[exp.Expr] = [
-        key if isinstance(key, exp.Column) else exp.alias_(key, named.name, quoted=True)
-        for key, named in zip(keys, exact, strict=True)
-    ]
+    items = [listed(named.expression, named.name) for named in exact]
     items.append(exp.alias_(exp.Count(this=exp.Star()), "__rows"))
     if floating:
         values = exp.func("array", *(exp.cast(exp.column(n, quoted=True), "double")

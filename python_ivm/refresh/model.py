@@ -60,18 +60,19 @@ class Model:
         self.sizes = _sizes(self.found.bookmark)
         self._catalog = Catalog(self.warehouse, request.settings, self.found.steady)
         self.unread: NotParsed | None = None
-        try:
-            parsed = parse(request.sql)
-        except NotParsed as error:
-            self._leave_to_spark(request, error)
-            return
         self.request = request = replace(request, sql=without_terminator(request.sql))
-        check_deterministic(parsed)
-        piped = pipe(request.sql) is not None  # the tree has not all that the text says
-        text = request.sql if piped else parsed.sql(dialect=DIALECT, comments=False)
+        text = request.sql
+        try:
+            parsed = parse(text)
+        except NotParsed as error:
+            self.reading = self._left_to_spark(error)
+        else:
+            check_deterministic(parsed)
+            if pipe(text) is None:  # else the tree has not all that the text says
+                text = parsed.sql(dialect=DIALECT, comments=False)
+            self.reading = read(request.sql, self._catalog)
+            check_deterministic(self.reading.tree)
         self.query_hash = digest(text, dict(request.settings))
-        self.reading = read(request.sql, self._catalog)
-        check_deterministic(self.reading.tree)
         self.asked = {kind for node in calls(self.reading.tree) if (kind := asked(node))}
         if self.asked:
             at(self.reading.text, self.instant)
@@ -79,24 +80,18 @@ class Model:
         self.views = {key: digest(said) for key, said in self.reading.views.items()}
         self._refuse_reading_itself()
 
-    def _leave_to_spark(self, request: Request, error: NotParsed) -> None:
-        """Take the text as it is: it is not known what it reads.
+    def _left_to_spark(self, error: NotParsed) -> Reading:
+        """The text as it is: it is not known what it reads.
 
         Raises:
             NotParsed: If Spark does not take it.
         """
-        sql = without_terminator(request.sql)
         try:
-            self.warehouse.describe(sql)
+            self.warehouse.describe(self.request.sql)
         except Exception:
             raise error from None
         self.unread = error
-        self.request = replace(request, sql=sql)
-        self.query_hash = digest(sql, dict(request.settings))
-        self.reading = Reading(sql, exp.Select(), (), {})
-        self.asked = set()
-        self.tables = []
-        self.views = {}
+        return Reading(self.request.sql, exp.Select(), (), {})
 
     @property
     def instant(self) -> Instant:

@@ -58,10 +58,12 @@ class Planner:
 
     def plan(self, forced: Reason | None) -> Refresh:
         """The refresh."""
-        if self.request.partial:
-            return self._partial()
         found = self.model.found
         bookmark = found.bookmark
+        if bookmark is None:
+            self._refuse_foreign_table()
+        if self.request.partial:
+            return self._partial()
         reason = forced or self._reason_to_rebuild(bookmark, found.intact)
         if reason is not None or bookmark is None:
             return self._full(reason or _FIRST, bookmark)
@@ -103,7 +105,6 @@ class Planner:
         if self.request.full_refresh and bookmark is not None:
             return Reason("FULL_REFRESH", "asked for by full_refresh", False)
         if bookmark is None:
-            self._refuse_foreign_table()
             return _FIRST
         if not intact:
             return Reason(

@@ -22,7 +22,6 @@ from python_ivm.algebra.nodes import (
 )
 from python_ivm.algebra.normalize import keeps_some, normalize
 from python_ivm.algebra.plans import check
-from python_ivm.algebra.unions import Casts, of_one_type
 from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.sources.clock import readings
 from python_ivm.sql.clock import NAMES, calls, with_readings
@@ -30,9 +29,10 @@ from python_ivm.sql.determinism import check_deterministic
 from python_ivm.sql.order import modifiers, order_key
 from python_ivm.sql.parse import position
 from python_ivm.sql.qualify import qualify
-from python_ivm.sql.schema import Schemas
+from python_ivm.sql.schema import Schemas, column_names
 from python_ivm.sql.select import SelectBinder
 from python_ivm.sql.set_operations import set_operation
+from python_ivm.sql.unions import Casts, of_one_type
 
 VIEW = "ivm_view"
 """The relation name of a plan's result."""
@@ -95,7 +95,7 @@ def bind(parsed: exp.Query, schemas: Schemas, casts: Casts | None = None) -> Que
     if not sources:
         raise NotYetImplemented("The query reads no table", operator="SELECT without FROM")
     if casts is not None:
-        plan = of_one_type(plan, casts)
+        plan = of_one_type(plan, casts, binder.name)
     plan = check(normalize(plan))
     _forget_positions(plan)
     chooses = binder.chooses or keeps_some(plan)
@@ -108,8 +108,7 @@ def _column_names(tree: exp.Query, schemas: Schemas) -> set[str]:
     In a subquery Spark takes ``a.k`` for a field of its own column ``a``, not for a column of
     the relation ``a`` around it.
     """
-    names = {name.lower() for table in schemas.values() for name in table.columns}
-    return names | {item.alias for item in tree.find_all(exp.Alias)}
+    return column_names(schemas) | {item.alias for item in tree.find_all(exp.Alias)}
 
 
 def _clock_elsewhere(plan: Node) -> frozenset[str]:
@@ -129,10 +128,10 @@ def _refuse_session_windows(parsed: exp.Query) -> None:
 
 def _refuse_columns_named_like_the_clock(parsed: exp.Query, schemas: Schemas) -> None:
     """Spark takes a bare name for the column of that name, if there is one."""
-    names = {name.lower() for table in schemas.values() for name in table.columns}
-    if calls(parsed) and names & set(NAMES):
+    names = column_names(schemas) & set(NAMES)
+    if calls(parsed) and names:
         raise NotYetImplemented(
-            f"The clock beside a column named {min(names & set(NAMES))}",
+            f"The clock beside a column named {min(names)}",
             hint="Give the column another name.",
         )
 

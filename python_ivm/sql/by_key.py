@@ -18,6 +18,7 @@ from python_ivm.errors import NotYetImplemented
 from python_ivm.sql.grouping import has_aggregate
 from python_ivm.sql.likeness import alike
 from python_ivm.sql.parse import position
+from python_ivm.sql.relations import names_in_from
 
 if TYPE_CHECKING:
     from python_ivm.sql.select import SelectBinder
@@ -158,26 +159,10 @@ def _belongs_within(column: exp.Column, top: exp.Expr) -> bool:
         if isinstance(node, (exp.From, exp.Join)) and not isinstance(below, exp.Lateral):
             derived = not (isinstance(node, exp.Join) and below.arg_key == "on")
         if isinstance(node, exp.Select):
-            if not derived and column.table in _relations(node):
+            if not derived and column.table in names_in_from(node):
                 return True
             derived = False
     return False
-
-
-def _relations(select: exp.Select) -> set[str]:
-    """The names of the relations in a SELECT's FROM, those of joins in parentheses included."""
-    names: set[str] = set()
-    from_ = select.args.get("from_")
-    items = [from_.this] if from_ is not None else []
-    items += [join.this for join in select.args.get("joins") or []]
-    items += select.args.get("laterals") or []
-    while items:
-        item = items.pop()
-        names.add(item.alias_or_name)
-        items += [join.this for join in item.args.get("joins") or []]
-        if isinstance(item, exp.Subquery) and not isinstance(item.this, exp.Query):
-            items.append(item.this)
-    return names
 
 
 def _not_yet(what: str, node: exp.Expr) -> NotYetImplemented:

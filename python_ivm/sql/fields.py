@@ -9,10 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
-from sqlglot.optimizer.annotate_types import annotate_types
 
-from python_ivm.sql.parse import DIALECT
 from python_ivm.sql.relations import Relations
 
 _WRITTEN = "written"
@@ -38,7 +35,7 @@ def name_fields(tree: exp.Expr) -> None:
             identifier.meta[_WRITTEN] = identifier.name
 
 
-def restore_fields(tree: exp.Expr, known: Relations) -> None:
+def restore_fields(tree: exp.Query, known: Relations) -> None:
     """Spell fields and keys again as the query does, in place.
 
     What is certainly a field of a struct, and not a key, stays in lower case: all its spellings
@@ -79,11 +76,10 @@ def _restore(name: exp.Expr) -> None:
         name.set("this", name.meta[_WRITTEN])
 
 
-def _of_structs(tree: exp.Expr, known: Relations) -> set[int]:
+def _of_structs(tree: exp.Query, known: Relations) -> set[int]:
     """The ids of the dots that are certainly behind a struct."""
-    try:
-        typed = annotate_types(tree.copy(), schema=known.schema, dialect=DIALECT)
-    except SqlglotError:
+    typed = tree.copy()
+    if not known.annotate(typed):
         return set()
     pairs = zip(tree.find_all(exp.Dot), typed.find_all(exp.Dot), strict=True)
     return {id(dot) for dot, twin in pairs if _is_struct(twin.this.type)}

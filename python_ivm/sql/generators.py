@@ -15,7 +15,7 @@ from python_ivm.algebra.nodes import Filter, Generate, Node, TableFunction
 from python_ivm.errors import NotYetImplemented
 from python_ivm.sql.grouping import has_aggregate
 from python_ivm.sql.parse import position, spelled
-from python_ivm.sql.relations import Relations
+from python_ivm.sql.relations import Relations, from_items
 
 if TYPE_CHECKING:
     from python_ivm.sql.select import SelectBinder
@@ -45,9 +45,7 @@ def as_lateral_views(select: exp.Select, known: Relations) -> None:
         NotYetImplemented: If the columns' names cannot be told, or a generator stands above
             GROUP BY.
     """
-    joined = [join.this for join in select.args.get("joins") or []]
-    from_ = select.args.get("from_")
-    for item in [*([from_.this] if from_ else []), *joined]:
+    for item in from_items(select):
         if isinstance(item, exp.Table) and isinstance(item.this, exp.Func):
             _name_columns(item, select, known)
         if isinstance(item, exp.Lateral) and is_generator(item.this):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from sqlglot import exp
 
@@ -43,13 +43,18 @@ class Clauses:
         conditions = [c for c in (self.having, self.qualify) if c is not None]
         return [*self.selects, *conditions, *self.order]
 
+    @property
+    def aggregates(self) -> list[exp.Expr]:
+        """The calls of aggregate functions in all expressions."""
+        return [node for e in self.expressions for node in e.walk() if is_aggregate_call(node)]
+
     def over(self, expressions: Sequence[exp.Expr]) -> Clauses:
         """The clauses with other expressions, in the order of :attr:`expressions`."""
         given = iter(expressions)
         selects = tuple(next(given) for _ in self.selects)
         having = next(given) if self.having is not None else None
         qualify = next(given) if self.qualify is not None else None
-        order = tuple(key for key in given if isinstance(key, exp.Ordered))
+        order = cast("tuple[exp.Ordered, ...]", tuple(given))
         return Clauses(self.names, selects, having, qualify, order)
 
 
@@ -76,7 +81,7 @@ def grouped(select: SelectBinder, node: Node, clauses: Clauses) -> tuple[Node, C
         relation = select.binder.name("grouping_sets")
         sets = grouping_sets(group, keys, select.expression, relation)
     node, keys, clauses = _with_subqueries_below(select, node, keys, clauses)
-    calls = [n for e in clauses.expressions for n in e.walk() if is_aggregate_call(n)]
+    calls = clauses.aggregates
     select.binder.chooses |= any(map(is_choice, calls))
     grouping = AfterGrouping(
         select.binder.name(f"{select.wanted}_groups"), keys, sets, order=RowOrder.of(calls)
@@ -104,8 +109,7 @@ def _with_subqueries_below(
 ) -> tuple[Node, list[Named], Clauses]:
     """Join the subqueries in arguments of aggregates and in keys, which the groups are made of."""
     values = [key.expression for key in keys]
-    calls = [n for e in clauses.expressions for n in e.walk() if is_aggregate_call(n)]
-    early = set(_holes(calls)) | select.subqueries.like(_holes(values))
+    early = set(_holes(clauses.aggregates)) | select.subqueries.like(_holes(values))
     if not early:
         return node, keys, clauses
     node, every = select.filled(node, [*values, *clauses.expressions], early)

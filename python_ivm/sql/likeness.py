@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
-from sqlglot.optimizer.annotate_types import annotate_types
-from sqlglot.schema import MappingSchema
 
 from python_ivm.errors import NotYetImplemented
-from python_ivm.sql.parse import DIALECT, position
+from python_ivm.sql.parse import position
+from python_ivm.sql.relations import Relations
 
 Type = exp.DType
 _TEXTS = exp.DataType.TEXT_TYPES
@@ -16,17 +14,17 @@ _LARGE = frozenset({Type.BIGINT, Type.DECIMAL})
 _FLOATING = frozenset({Type.FLOAT, Type.DOUBLE})
 
 
-def annotate(tree: exp.Query, schema: MappingSchema) -> None:
-    """Give the expressions of a qualified tree that has subqueries their types, in place."""
+def annotate(tree: exp.Query, known: Relations) -> None:
+    """Give the expressions of a qualified tree that has subqueries their types, in place.
+
+    Where sqlglot cannot, none has one.
+    """
     places = (exp.From, exp.Join, exp.SetOperation, exp.CTE, exp.Subquery)
     asks = tree.find(exp.Exists) or any(
         not isinstance(node.parent, places) for node in tree.find_all(exp.Subquery)
     )
     if asks:
-        try:
-            annotate_types(tree, schema=schema, dialect=DIALECT)
-        except SqlglotError:
-            return  # nothing is known then
+        known.annotate(tree)
 
 
 def alike(inner: exp.Expr, outer: exp.Expr) -> bool:

@@ -20,7 +20,7 @@ from python_ivm.sql.likeness import annotate
 from python_ivm.sql.order import write_out_all
 from python_ivm.sql.parse import DIALECT, place, position, table_references
 from python_ivm.sql.pivot import without_pivots
-from python_ivm.sql.relations import Relations, refuse_unnamed_join
+from python_ivm.sql.relations import Relations, from_items, refuse_unnamed_join
 from python_ivm.sql.schema import Schemas
 from python_ivm.sql.stars import expand_stars
 
@@ -85,12 +85,12 @@ def qualify(query: exp.Query, schemas: Schemas) -> exp.Query:
         raise InvalidModel(str(error)) from error
     for select in qualified.find_all(exp.Select):
         resolve_ordinals(select)
-    for query in qualified.find_all(exp.Query):
-        write_out_all(query)
+    for part in qualified.find_all(exp.Query):
+        write_out_all(part)
     restore_fields(qualified, known)
     _compare_merged_columns(qualified)
     resolved = _left_columns_of_inner_using(qualified)
-    annotate(resolved, known.schema)
+    annotate(resolved, known)
     return resolved
 
 
@@ -187,11 +187,8 @@ def _compare_merged_columns(tree: exp.Query) -> None:
 
 def _refuse_two_of_one_name(select: exp.Select) -> None:
     """Columns of relations that share a name could not be told apart."""
-    from_ = select.args.get("from_")
-    items = [from_.this] if from_ is not None else []
-    items += [join.this for join in select.args.get("joins") or []]
     seen: set[str] = set()
-    for item in [*items, *(select.args.get("laterals") or [])]:
+    for item in from_items(select) + (select.args.get("laterals") or []):
         name = item.alias_or_name.lower()
         if name and name in seen:
             raise InvalidModel(

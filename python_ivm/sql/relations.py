@@ -63,11 +63,18 @@ class Relations:
         try:
             qualified = self._qualified(around, exp.alias_(expression.copy(), "asked"))
             _write_laterals_as_tables(qualified)
-            typed = annotate_types(qualified, schema=self.schema, dialect=DIALECT)
         except SqlglotError:
             return UNKNOWN
-        found = typed.selects[0].type
+        found = qualified.selects[0].type if self.annotate(qualified) else None
         return found if isinstance(found, exp.DataType) else UNKNOWN
+
+    def annotate(self, tree: exp.Query) -> bool:
+        """Give the expressions of a qualified query their types, in place, if sqlglot can."""
+        try:
+            annotate_types(tree, schema=self.schema, dialect=DIALECT)
+        except SqlglotError:
+            return False
+        return True
 
     def _qualified(self, around: exp.Select, shown: exp.Expr) -> exp.Select:
         probe = exp.Select().select(shown)
@@ -101,6 +108,26 @@ def refuse_unnamed_join(error: SqlglotError) -> None:
             operator="JOIN",
             hint="Write the join as a derived table.",
         ) from error
+
+
+def from_items(select: exp.Select) -> list[exp.Expr]:
+    """What stands in a SELECT's FROM and its joins."""
+    from_ = select.args.get("from_")
+    items = [from_.this] if from_ is not None else []
+    return items + [join.this for join in select.args.get("joins") or []]
+
+
+def names_in_from(select: exp.Select) -> set[str]:
+    """The names of a SELECT's relations, those of joins in parentheses too, in lower case."""
+    names: set[str] = set()
+    items = from_items(select) + (select.args.get("laterals") or [])
+    while items:
+        item = items.pop()
+        names.add(item.alias_or_name.lower())
+        items += [join.this for join in item.args.get("joins") or []]
+        if isinstance(item, exp.Subquery) and not isinstance(item.this, exp.Query):
+            items.append(item.this)
+    return names
 
 
 def _visible_ctes(node: exp.Expr) -> dict[str, exp.Expr]:

@@ -7,7 +7,7 @@ its own becomes a CTE that is named after its relation.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -318,11 +318,11 @@ class Renderer:
         select = self._open(node.left)
         exists = exp.Exists(this=self._matches(node.right, node.conditions))
         mark = exp.alias_(exists, _quoted(node.mark))
-        return select.select(*(_item(i) for i in node.items), mark, copy=False)
+        return select.select(*_items(node.items), mark, copy=False)
 
     def _window(self, node: Window) -> exp.Select:
         select = self._open(node.input)
-        return select.select(*(_item(i) for i in (*node.items, *node.functions)), copy=False)
+        return select.select(*_items((*node.items, *node.functions)), copy=False)
 
     def _repeat(self, node: Repeat) -> exp.Select:
         (relation,) = {column.relation for column in node.schema}
@@ -358,14 +358,14 @@ class Renderer:
             select = exp.Select().from_(self._named(block, node.input))
         else:
             select = block.select
-        select = select.select(*(_item(i) for i in node.items), copy=False)
+        select = select.select(*_items(node.items), copy=False)
         if node.title:
             select.add_comments([f" {node.title}"])
         return select
 
     def _aggregate(self, node: Aggregate) -> exp.Select:
         select = self._open(node.input)
-        select = select.select(*(_item(i) for i in (*node.keys, *node.measures)), copy=False)
+        select = select.select(*_items((*node.keys, *node.measures)), copy=False)
         if not node.measures:
             return select.distinct(copy=False)
         if node.keys:
@@ -466,11 +466,15 @@ def _quoted(name: str) -> exp.Identifier:
     return exp.to_identifier(name, quoted=True)
 
 
-def _item(item: Named) -> exp.Expr:
+def listed(expression: exp.Expr, name: str) -> exp.Expr:
     """An item of a SELECT list; a column that keeps its name needs no alias."""
-    if isinstance(item.expression, exp.Column) and item.expression.name == item.name:
-        return item.expression.copy()
-    return exp.alias_(item.expression, _quoted(item.name))
+    if isinstance(expression, exp.Column) and expression.name == name:
+        return expression.copy()
+    return exp.alias_(expression, _quoted(name))
+
+
+def _items(named: Iterable[Named]) -> list[exp.Expr]:
+    return [listed(item.expression, item.name) for item in named]
 
 
 def _group_key(expression: exp.Expr) -> exp.Expr:

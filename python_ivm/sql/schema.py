@@ -32,6 +32,11 @@ Schemas = Mapping[str, TableSchema]
 """Table schemas by :attr:`TableSchema.key`."""
 
 
+def column_names(schemas: Schemas) -> set[str]:
+    """The names of all columns of all tables, in lower case."""
+    return {name.lower() for table in schemas.values() for name in table.columns}
+
+
 def kind_of(schemas: Schemas, source: str, column: str) -> str | None:
     """The Spark type of a source's column; None where it is not known."""
     schema = schemas.get(source)

@@ -192,9 +192,9 @@ class SelectBinder:
         Returns:
             The rows that stay, and the other conditions over them.
         """
-        joined = self.subqueries.as_semi_join(node, condition)
-        if joined is not None:
-            return self.closed_under(joined), kept
+        semi_join = self.subqueries.as_semi_join(node, condition)
+        if semi_join is not None:
+            return self.closed_under(semi_join), kept
         node, filled = self.filled(node, [self.expression(condition), *kept])
         return self.closed_under(filtered(node, filled[0])), filled[1:]
 

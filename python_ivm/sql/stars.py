@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from python_ivm.errors import NotYetImplemented
 from python_ivm.sql.parse import place
-from python_ivm.sql.relations import Relations
+from python_ivm.sql.relations import Relations, from_items, names_in_from
 
 
 def expand_stars(select: exp.Select, known: Relations) -> None:
@@ -26,7 +26,7 @@ def expand_stars(select: exp.Select, known: Relations) -> None:
         column = star.parent if isinstance(star.parent, exp.Column) else None
         written = star if column is None else column
         of_struct = column is not None and (
-            len(column.parts) > 2 or column.parts[0].name.lower() not in _relations(select)
+            len(column.parts) > 2 or column.parts[0].name.lower() not in names_in_from(select)
         )
         if written.parent is select:
             if column is not None and of_struct:
@@ -37,29 +37,24 @@ def expand_stars(select: exp.Select, known: Relations) -> None:
             _replace(written, known.shown(select, written))
 
 
-def _relations(select: exp.Select) -> set[str]:
-    """The names of all relations in FROM, those of joins in parentheses too."""
-    found = select.find_all(exp.Table, exp.DerivedTable)
-    return {item.alias_or_name.lower() for item in found if item.parent_select is select}
-
-
 def _plain_from(select: exp.Select) -> bool:
     """Whether all relations have names for their columns already, and each column is of one."""
-    from_ = select.args.get("from_")
-    joins = select.args.get("joins") or []
     named = all(
         isinstance(item, exp.Subquery)
         or (isinstance(item, exp.Table) and isinstance(item.this, exp.Identifier))
-        for item in (*([from_.this] if from_ is not None else []), *(j.this for j in joins))
+        for item in from_items(select)
     )
-    merges = any(join.args.get("using") or join.method == "NATURAL" for join in joins)
+    merges = any(
+        join.args.get("using") or join.method == "NATURAL"
+        for join in select.args.get("joins") or []
+    )
     return named and not merges and not select.args.get("laterals")
 
 
 def _fields(written: exp.Column, select: exp.Select, known: Relations) -> list[exp.Expr]:
     """The fields of ``p.*`` or ``a.p.q.*``, each under its name."""
     first, *others = written.parts[:-1]
-    if others and first.name.lower() in _relations(select):
+    if others and first.name.lower() in names_in_from(select):
         struct: exp.Expr = exp.Column(this=others.pop(0).copy(), table=first.copy())
     else:
         struct = exp.Column(this=first.copy())

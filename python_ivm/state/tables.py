@@ -7,7 +7,7 @@ from sqlglot import exp
 from python_ivm.algebra.columns import Named
 from python_ivm.algebra.nodes import COUNT, Aggregate, Sort
 from python_ivm.delta.term import Changes
-from python_ivm.sql.render import Renderer, bare
+from python_ivm.sql.render import Renderer, bare, listed
 from python_ivm.state.layout import HASH, Layout
 
 
@@ -47,7 +47,7 @@ def view_query(layout: Layout, state: exp.Table) -> exp.Query:
     if layout.condition is not None:
         select = select.where(layout.condition.copy())
     names = layout.columns or tuple(item.name for item in layout.items)
-    items = [_item(item.expression, name) for item, name in zip(layout.items, names, strict=True)]
+    items = [listed(item.expression, name) for item, name in zip(layout.items, names, strict=True)]
     sort = layout.sort
     if not layout.is_bag:
         return bare(_sorted(select.select(*items), sort))
@@ -64,12 +64,6 @@ def view_query(layout: Layout, state: exp.Table) -> exp.Query:
     rows = exp.union(stored.select(*once), repeated, distinct=False)
     outer = exp.Select().from_(rows.subquery("copied")).select(*items)
     return bare(_sorted(outer, sort))
-
-
-def _item(expression: exp.Expr, name: str) -> exp.Expr:
-    if isinstance(expression, exp.Column) and expression.name == name:
-        return expression.copy()
-    return exp.alias_(expression, exp.to_identifier(name, quoted=True))
 
 
 def _sorted(select: exp.Select, sort: Sort | None) -> exp.Select:

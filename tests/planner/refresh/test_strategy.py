@@ -293,11 +293,14 @@ def test_a_state_that_something_else_wrote_is_rebuilt_with_a_warning(xs: OddLake
 
 
 @pytest.mark.parametrize("kind", ["foreign", "others"])
-def test_a_table_of_others_under_the_states_name_is_left_alone(xs: OddLake, kind: str) -> None:
+@pytest.mark.parametrize("how", [{}, under(Policy.FULL), {"full_refresh": True}, {"partial": True}])
+def test_a_table_of_others_under_the_states_name_is_left_alone(
+    xs: OddLake, how: dict[str, Any], kind: str
+) -> None:
     xs.create("m__ivm_state", {"k": "int"}, [(1,)])
     getattr(xs, kind).add("m__ivm_state")
     with pytest.raises(InvalidModel, match="is no state of a maintained model"):
-        xs.run("m", SQL)
+        xs.run("m", SQL, **how)
 
 
 def test_a_state_whose_bookmark_is_lost_is_built_again(xs: OddLake) -> None:

@@ -23,25 +23,21 @@ Casts = Callable[[UnionAll], Sequence[Mapping[str, str]]]
 It is asked from the leaves up: the unions below already have one type for each column."""
 
 
-def of_one_type(plan: Node, casts: Casts) -> Node:
+def of_one_type(plan: Node, casts: Casts, name: Callable[[str], str]) -> Node:
     """A plan in which all parts of a union have the same types.
 
-    It is not normalized yet: there a union of unions is still as the user nested it, by which
-    Spark finds its types.
+    Args:
+        plan: The plan. It is not normalized yet: there a union of unions is still as the user
+            nested it, by which Spark finds its types.
+        casts: What the parts are cast to.
+        name: Gives a relation's name that nothing else has, from a wanted one.
     """
-    taken = {column.relation for node in plan.walk() for column in node.schema}
-
-    def fresh(wanted: str) -> str:
-        while wanted in taken:
-            wanted += "_"
-        taken.add(wanted)
-        return wanted
 
     def rule(node: Node) -> Node:
         if not isinstance(node, UnionAll):
             return node
         parts = tuple(
-            _cast(part, node.names, kinds, fresh(f"{node.relation}_part_{number}"))
+            _cast(part, node.names, kinds, name(f"{node.relation}_part_{number}"))
             if kinds
             else part
             for number, (part, kinds) in enumerate(zip(node.parts, casts(node), strict=True), 1)

@@ -1,0 +1,128 @@
+"""What a build asks Spark of a query's types, before anything is written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+from sqlglot.errors import ParseError
+
+from python_ivm.algebra.columns import Named
+from python_ivm.algebra.nodes import Aggregate, Node, Project, UnionAll
+from python_ivm.algebra.normalize import normalize
+from python_ivm.errors import NotYetImplemented
+from python_ivm.refresh import emit
+from python_ivm.refresh.model import Model
+from python_ivm.sql.bind import Query
+from python_ivm.sql.parse import DIALECT
+from python_ivm.sql.render import Renderer
+from python_ivm.sql.unions import key
+from python_ivm.state.layout import Layout, arguments_to_type
+
+Described = Sequence[tuple[str, str]]
+"""Names and Spark types of columns."""
+
+
+@dataclass
+class Questions:
+    """Asks Spark about a model.
+
+    Attributes:
+        model: The model.
+        united: What the parts of its unions are cast to, as :func:`python_ivm.sql.unions.known`
+            takes it, as far as it was asked.
+    """
+
+    model: Model
+    united: dict[str, Mapping[str, str]] = field(default_factory=dict)
+
+    def arguments(self, query: Query) -> dict[str, Mapping[str, str]]:
+        """The types that decide the layout: by relation and name of an aggregate's argument."""
+        found: dict[str, Mapping[str, str]] = {}
+        for relation, (rows, arguments) in arguments_to_type(query.plan).items():
+            kinds = [kind for _, kind in self._types(rows, arguments)]
+            names = [argument.name for argument in arguments]
+            found[relation] = dict(zip(names, kinds, strict=True))
+        return found
+
+    def casts(self, union: UnionAll) -> list[Mapping[str, str]]:
+        """What the parts of a union must be cast to.
+
+        Raises:
+            NotYetImplemented: If Spark does not tell the types, or not in full.
+        """
+        kinds = [self._columns(part) for part in union.parts]
+        if all(kind == kinds[0] for kind in kinds):
+            return [{} for _ in union.parts]
+        wanted = self._columns(union)
+        casts: list[Mapping[str, str]] = []
+        for number, own in enumerate(kinds):
+            columns = zip(union.names, own, wanted, strict=True)
+            casts.append({name: kind for name, before, kind in columns if kind != before})
+            if casts[-1]:
+                self.united[key(union, number)] = casts[-1]
+        for kind in (kind for cast in casts for kind in cast.values()):
+            if not _can_be_written(kind):
+                raise NotYetImplemented(
+                    f"A set operation of columns of type {kind}", operator="UNION"
+                )
+        return casts
+
+    def state(self, query: Query, decided: Layout) -> Described:
+        """The columns of a state; none if Spark fails, as the build then will.
+
+        Raises:
+            NotYetImplemented: If Spark does not take the form in which the planner computes one of
+                many results: values of a type that has no order, for instance.
+        """
+        body = emit.state_query(decided, self.model.current_versions(), self.model.clock(None))
+        try:
+            return self.model.warehouse.describe(body)
+        except Exception as error:
+            if not query.chooses:
+                return ()
+            raise NotYetImplemented(
+                f"The order of rows that this query leaves open ({_told(error)})", operator="order"
+            ) from error
+
+    def groups(self, query: Query) -> Iterator[Described]:
+        """The keys of each GROUP BY."""
+        for node in query.plan.walk():
+            if isinstance(node, Aggregate) and node.keys:
+                yield self._types(node.input, node.keys)
+
+    def _columns(self, node: Node) -> list[str]:
+        """The types of a plan's columns; the plan is not normalized yet."""
+        columns = [Named(f"c{n}", column.expression()) for n, column in enumerate(node.schema, 1)]
+        rows = normalize(Project(node, "typed", tuple(columns)))
+        items = tuple(Named(column.name, column.expression()) for column in rows.schema)
+        try:
+            described = self._types(rows, items)
+        except Exception as error:
+            self.model.warehouse.describe(self.model.request.sql)  # fails if it is the user's error
+            raise NotYetImplemented(
+                f"A set operation whose types Spark does not tell ({_told(error)})",
+                operator="UNION",
+            ) from error
+        return [kind for _, kind in described]
+
+    def _types(self, rows: Node, items: tuple[Named, ...]) -> Described:
+        """The types of expressions over a plan's rows."""
+        current, clock = self.model.current_versions(), self.model.clock(None)
+        renderer = Renderer(emit.source_relations(current, clock))
+        return self.model.warehouse.describe(emit.probe_query(rows, items, renderer))
+
+
+def _can_be_written(kind: str) -> bool:
+    """Whether a type can be written as Spark tells it: it cuts wide structs short."""
+    try:
+        written = exp.DataType.build(kind, dialect=DIALECT).sql(dialect=DIALECT)
+    except ParseError:
+        return False
+    return re.sub(r"\W", "", written).lower() == re.sub(r"\W", "", kind).lower()
+
+
+def _told(error: Exception) -> str:
+    return str(error).strip().splitlines()[0]
