@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import report
-from benchmarks.catalog import CHANGES, QUERIES
+from benchmarks.catalog import CHANGES, QUERIES, SHARES
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "benchmarks"
@@ -57,6 +57,7 @@ def _arguments() -> argparse.Namespace:
     add("--only", nargs="+", choices=names, default=names, metavar="QUERY", help="these queries")
     add("--changes", nargs="+", choices=changes, default=changes, metavar="CHANGE")
     add("--results", type=Path, default=RESULTS, help="where the results go")
+    add("--shares", nargs="+", type=float, default=SHARES, help="of lineitem, changed in `dag`")
     add("--threads", type=int, default=1, help="dbt's threads in `dag`")
     add("--without-stock", action="store_true", help="without dbt's incremental")
     add("--temporary", type=Path, help="where the temporary folder goes")
@@ -74,6 +75,7 @@ def _child(given: argparse.Namespace, part: str, scale: float, folder: Path) -> 
     command += ["--scales", str(scale), "--rounds", str(given.rounds)]
     command += ["--results", str(given.results), "--threads", str(given.threads)]
     command += ["--only", *given.only, "--changes", *given.changes]
+    command += ["--shares", *map(str, given.shares)]
     command += ["--without-stock"] if given.without_stock else []
     subprocess.run(command, check=True, cwd=ROOT)
 
@@ -97,7 +99,8 @@ def _measure(given: argparse.Namespace, part: str, scale: float) -> None:
             from benchmarks import dag
 
             found["machine"]["threads of dbt"] = given.threads
-            for samples in dag.run(workspace, given.rounds, given.threads):
+            stock = not given.without_stock
+            for samples in dag.run(workspace, given.rounds, given.threads, given.shares, stock):
                 found["samples"] = samples
                 report.write(given.results, part, scale, found)
         else:

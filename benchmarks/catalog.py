@@ -36,6 +36,9 @@ ORDERS = tuple(Change("orders", rows) for rows in ROWS)
 CHANGES = (*LINES, *NATION, *CUSTOMER, *ORDERS)
 """In the order in which they happen."""
 
+SHARES = (0.0001, 0.01)
+"""Of lineitem, changed under the models of `dag`."""
+
 
 @dataclass(frozen=True)
 class Query:

@@ -25,9 +25,8 @@ from python_ivm.sql.modifiers import without_order
 from python_ivm.sql.parse import DIALECT, parse, pin_versions, quoted_name, table_references
 from python_ivm.sql.render import Renderer, listed
 from python_ivm.sql.unions import Types, known
-from python_ivm.state.counters import Kind
 from python_ivm.state.maps import entries, is_map
-from python_ivm.state.measures import SqlType
+from python_ivm.state.sql_type import Kind, SqlType
 
 EXPECTED = "expected"
 ACTUAL = "actual"

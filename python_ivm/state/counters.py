@@ -10,7 +10,6 @@ Functions", VLDB 2002 (affected groups); Nagata et al., §2.5.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 
 from sqlglot import exp
 
@@ -19,23 +18,13 @@ from python_ivm.algebra.conditions import not_null, operand
 from python_ivm.algebra.nodes import COUNT
 from python_ivm.sql.aggregates import arguments, condition, core, is_aggregate_call, within_group
 
-_NULL = exp.Null()
+NULL = exp.Null()
+"""An argument that is not given yet."""
 
 STORED = "stored"
 """The alias of the state table in a MERGE."""
 CHANGE = "change"
 """The alias of a MERGE's source."""
-OVERFLOW = "a maintained sum has more than 38 digits"
-"""The error of a MERGE in which a sum overflows."""
-
-
-class Kind(Enum):
-    """How the type of a summed argument adds up."""
-
-    INTEGRAL = "integral"
-    DECIMAL = "decimal"
-    FLOATING = "floating"
-    OTHER = "other"
 
 
 def stored(name: str) -> exp.Column:
@@ -53,7 +42,8 @@ def hidden(name: str, purpose: str) -> str:
     return f"__ivm_{name.strip('_').removeprefix('ivm_')}_{purpose}__"
 
 
-def _column(relation: str, name: str) -> exp.Column:
+def column_of(relation: str, name: str) -> exp.Column:
+    """A column of a relation of the MERGE."""
     return exp.column(name, table=relation, quoted=True)
 
 
@@ -103,7 +93,7 @@ class Counter:
 
     def moves(self, changed: str) -> exp.Expr | None:
         """When a contribution alters the value; None where that cannot be told."""
-        return exp.NEQ(this=_column(changed, self.name), expression=exp.Literal.number(0))
+        return exp.NEQ(this=column_of(changed, self.name), expression=exp.Literal.number(0))
 
 
 @dataclass(frozen=True)
@@ -153,128 +143,10 @@ class NonNull(Counter):
 
 
 @dataclass(frozen=True)
-class Total(Counter):
-    """A sum; NULL where no argument of the group is not NULL.
-
-    Whole numbers and decimals add up exactly. Floating sums are only ever added to: where a value
-    leaves a group, the group is summed anew (docs/decisions/0003).
-    """
-
-    argument: exp.Expr = _NULL
-    kind: Kind = Kind.INTEGRAL
-    nonnull: str = ""
-    decimal: str = ""
-    """The type of a decimal sum, in which a contribution must stay lest an addition lose digits."""
-
-    @property
-    def recomputable(self) -> bool:
-        """Only floating sums are recomputed."""
-        return self.kind is Kind.FLOATING
-
-    @property
-    def values(self) -> tuple[exp.Expr, ...]:
-        """The argument."""
-        return (self.argument,)
-
-    @property
-    def _gone(self) -> str:
-        return hidden(self.name, "gone")
-
-    def build(self) -> exp.Expr:
-        """``sum(argument)``."""
-        return exp.Sum(this=self.argument.copy())
-
-    def contributions(self, count: exp.Expr, inserts_only: bool) -> tuple[Named, ...]:
-        """The sum of argument times count; for floating sums also how many values left."""
-        argument, times = self.argument.copy(), count.copy()
-        if self.kind is Kind.INTEGRAL:
-            argument = exp.cast(argument, "bigint")
-        elif self.kind is Kind.DECIMAL:
-            times = exp.cast(times, "int")
-        gained: exp.Expr = exp.Sum(this=exp.Mul(this=operand(argument), expression=operand(times)))
-        if self.decimal:
-            gained = exp.cast(gained, self.decimal)
-        total = Named(self.name, gained)
-        if self.kind is not Kind.FLOATING or inserts_only:
-            return (total,)
-        left = exp.And(this=_negative(count), expression=not_null(self.argument))
-        gone = exp.Case().when(left, exp.Literal.number(1)).else_(exp.Literal.number(0))
-        return (total, Named(self._gone, exp.Sum(this=gone)))
-
-    def merged(self) -> exp.Expr:
-        """Stored plus change, NULL where no value is left."""
-        zero = exp.Literal.number(0)
-        total = exp.Add(
-            this=exp.func("coalesce", stored(self.name), zero.copy()),
-            expression=exp.func("coalesce", change(self.name), zero.copy()),
-        )
-        left = exp.Add(this=stored(self.nonnull), expression=change(self.nonnull))
-        return exp.Case().when(exp.GT(this=left, expression=zero), total)
-
-    def inserted(self) -> exp.Expr:
-        """The change, NULL where its values cancel out."""
-        some = exp.GT(this=change(self.nonnull), expression=exp.Literal.number(0))
-        return exp.Case().when(some, change(self.name))
-
-    def lost(self, changed: str = CHANGE) -> exp.Expr | None:
-        """For a floating sum, when a value left the group."""
-        if self.kind is not Kind.FLOATING:
-            return None
-        return exp.GT(this=_column(changed, self._gone), expression=exp.Literal.number(0))
-
-    def moves(self, changed: str) -> exp.Expr | None:
-        """When something is added; NULL over no values, which an OR takes for false."""
-        if self.kind is Kind.FLOATING:
-            return None
-        return exp.NEQ(this=_column(changed, self.name), expression=exp.Literal.number(0))
-
-
-@dataclass(frozen=True)
-class WideTotal(Total):
-    """A decimal sum that 38 digits may not hold: where they do not, the refresh stops.
-
-    Without ANSI mode Spark turns a product or a sum that overflows into NULL; taken for a missing
-    value, it would make the stored sum wrong (docs/decisions/0002).
-    """
-
-    def contributions(self, count: exp.Expr, inserts_only: bool) -> tuple[Named, ...]:
-        """The sum of argument times count, 0 over no values, so that NULL is an overflow."""
-        argument = self.argument.copy()
-        times = exp.cast(count.copy(), "int")
-        product = exp.Mul(this=operand(argument), expression=times)
-        gained = (
-            exp.Case()
-            .when(not_null(self.argument), _unless_overflown(product))
-            .else_(exp.Literal.number(0))
-        )
-        return (Named(self.name, exp.cast(exp.Sum(this=gained), self.decimal)),)
-
-    def merged(self) -> exp.Expr:
-        """Stored plus change, NULL where no value is left."""
-        zero = exp.Literal.number(0)
-        before = exp.Case().when(
-            exp.EQ(this=stored(self.nonnull), expression=zero.copy()), zero.copy()
-        ).else_(stored(self.name))  # fmt: skip
-        total = exp.Add(this=before, expression=change(self.name))
-        left = exp.Add(this=stored(self.nonnull), expression=change(self.nonnull))
-        return exp.Case().when(exp.GT(this=left, expression=zero), _unless_overflown(total))
-
-    def inserted(self) -> exp.Expr:
-        """The change, NULL where its values cancel out."""
-        some = exp.GT(this=change(self.nonnull), expression=exp.Literal.number(0))
-        return exp.Case().when(some, _unless_overflown(change(self.name)))
-
-    def moves(self, changed: str) -> exp.Expr | None:
-        """When something is added, or nobody knows what."""
-        zero = exp.Literal.number(0)
-        return exp.NullSafeNEQ(this=_column(changed, self.name), expression=zero)
-
-
-@dataclass(frozen=True)
 class Extremum(Counter):
     """A minimum or maximum: kept on insert, recomputed where the extreme value itself left."""
 
-    argument: exp.Expr = _NULL
+    argument: exp.Expr = NULL
     smallest: bool = True
 
     @property
@@ -302,8 +174,8 @@ class Extremum(Counter):
         """The extreme value among the rows that came, and among those that went."""
         if inserts_only:
             return (Named(self.name, self.build()),)
-        came = exp.Case().when(exp.Not(this=_negative(count)), self.argument.copy())
-        went = exp.Case().when(_negative(count), self.argument.copy())
+        came = exp.Case().when(exp.Not(this=negative(count)), self.argument.copy())
+        went = exp.Case().when(negative(count), self.argument.copy())
         return (Named(self.name, self._extreme(came)), Named(self._gone, self._extreme(went)))
 
     def merged(self) -> exp.Expr:
@@ -314,7 +186,7 @@ class Extremum(Counter):
     def lost(self, changed: str = CHANGE) -> exp.Expr | None:
         """When the stored value, or one beyond it, went."""
         compare = exp.LTE if self.smallest else exp.GTE
-        return compare(this=_column(changed, self._gone), expression=stored(self.name))
+        return compare(this=column_of(changed, self._gone), expression=stored(self.name))
 
     def moves(self, changed: str) -> exp.Expr | None:
         """Cannot be told without the stored value."""
@@ -325,7 +197,7 @@ class Extremum(Counter):
 class Recomputed(Counter):
     """Any other aggregate: computed anew for every group that the delta touches."""
 
-    call: exp.Expr = _NULL
+    call: exp.Expr = NULL
 
     @property
     def values(self) -> tuple[exp.Expr, ...]:
@@ -367,10 +239,6 @@ class Recomputed(Counter):
         return None
 
 
-def _unless_overflown(expression: exp.Expr) -> exp.Expr:
-    error = exp.Anonymous(this="raise_error", expressions=[exp.Literal.string(OVERFLOW)])
-    return exp.func("coalesce", expression, error)
-
-
-def _negative(count: exp.Expr) -> exp.Expr:
+def negative(count: exp.Expr) -> exp.Expr:
+    """Whether a signed multiplicity is one of rows that went."""
     return exp.LT(this=operand(count.copy()), expression=exp.Literal.number(0))

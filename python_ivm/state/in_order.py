@@ -35,8 +35,7 @@ from python_ivm.sql.windows import (
     rows_so_far,
     totally_ordered,
 )
-from python_ivm.state.counters import Kind
-from python_ivm.state.measures import SqlType
+from python_ivm.state.sql_type import Kind, SqlType
 
 Types = Mapping[str, Mapping[str, str]]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from sqlglot import exp
 
@@ -14,44 +15,20 @@ from python_ivm.sql.aggregates import SUMS, arguments, condition, core, function
 from python_ivm.state.counters import (
     Counter,
     Extremum,
-    Kind,
     NonNull,
     Recomputed,
     Rows,
-    Total,
-    WideTotal,
 )
+from python_ivm.state.sql_type import Kind, SqlType
+from python_ivm.state.totals import Total, WideAverage, WideTotal, average
 
-_DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)")
-_INTEGRAL = {"tinyint", "smallint", "int", "integer", "bigint", "long", "short", "byte"}
+C = TypeVar("C", bound=Counter)
+
 _LONG = {"bigint", "long"}
-_FLOATING = {"float", "double", "real"}
 _EXACT_PRODUCT = 27
 """The digits of a decimal that fit in 38 when it is multiplied by a count, which has 10."""
 SAFE = re.compile(r"[^ ,;{}()\n\t=.`]+\Z")
 """Names that Delta takes without column mapping."""
-
-
-@dataclass(frozen=True)
-class SqlType:
-    """A Spark type, as far as sums depend on it."""
-
-    kind: Kind
-    precision: int = 0
-    scale: int = 0
-
-    @staticmethod
-    def of(name: str) -> SqlType:
-        """Read a type's name, such as ``decimal(15,2)``."""
-        lowered = name.strip().lower()
-        found = _DECIMAL.match(lowered)
-        if found:
-            return SqlType(Kind.DECIMAL, int(found.group(1)), int(found.group(2)))
-        if lowered in _INTEGRAL:
-            return SqlType(Kind.INTEGRAL)
-        if lowered in _FLOATING:
-            return SqlType(Kind.FLOATING)
-        return SqlType(Kind.OTHER)
 
 
 @dataclass
@@ -175,18 +152,28 @@ class Measures:
         if sql_type.kind is Kind.DECIMAL and sql_type.precision > 16:
             decimal = f"decimal({min(38, sql_type.precision + 10)},{sql_type.scale})"
         kind = WideTotal if sql_type.precision > _EXACT_PRODUCT else Total
-        total = self._share(kind(name, argument, sql_type.kind, nonnull.name, decimal))
+        total = self._shared(kind(name, argument, sql_type.kind, nonnull.name, decimal))
         if isinstance(call, exp.Sum):
-            return total
-        return average(total, nonnull, sql_type)
+            return exp.column(total.name, quoted=True)
+        if isinstance(total, WideTotal):
+            average_name = wanted or f"__ivm_avg_{number}__"
+            return self._share(WideAverage(average_name, total, sql_type))
+        return self._quotient(total, sql_type)
 
     def _average_of_longs(self, argument: exp.Expr) -> exp.Expr:
         """Spark adds up doubles, which do not overflow as a sum of bigints may."""
         wide = exp.cast(argument.copy(), "decimal(20,0)")
         nonnull = self._nonnull((argument,), None)
         name = f"__ivm_sum_{self._number((wide,))}__"
-        total = self._share(Total(name, wide, Kind.DECIMAL, nonnull.name, "decimal(30,0)"))
-        return average(total, nonnull, SqlType(Kind.INTEGRAL))
+        total = self._shared(Total(name, wide, Kind.DECIMAL, nonnull.name, "decimal(30,0)"))
+        return self._quotient(total, SqlType(Kind.INTEGRAL))
+
+    @staticmethod
+    def _quotient(total: Total, sql_type: SqlType) -> exp.Expr:
+        """A sum by its count, NULL over no values."""
+        nonnull = exp.column(total.nonnull, quoted=True)
+        count = exp.func("nullif", nonnull, exp.Literal.number(0))
+        return average(exp.column(total.name, quoted=True), count, sql_type)
 
     def _number(self, arguments: tuple[exp.Expr, ...]) -> int:
         if arguments not in self._arguments:
@@ -195,14 +182,17 @@ class Measures:
 
     def _share(self, counter: Counter) -> exp.Column:
         """The column of an equal counter if there is one, else that of the new one."""
+        return exp.column(self._shared(counter).name, quoted=True)
+
+    def _shared(self, counter: C) -> C:
         for known in self.counters:
-            if type(known) is type(counter) and _same(known, counter):
-                return exp.column(known.name, quoted=True)
+            if isinstance(known, type(counter)) and _same(known, counter):
+                return known
         if counter.name.lower() in self.taken:
             raise NotYetImplemented(f"Two stored columns named {counter.name}")
         self.taken.add(counter.name.lower())
         self.counters.append(counter)
-        return exp.column(counter.name, quoted=True)
+        return counter
 
 
 def _picked_field(call: exp.Expr) -> exp.Expr | None:
@@ -218,6 +208,8 @@ def _picked_field(call: exp.Expr) -> exp.Expr | None:
 
 def _same(one: Counter, other: Counter) -> bool:
     """Whether two counters differ by name only."""
+    if type(one) is not type(other):
+        return False
     left = {k: v for k, v in vars(one).items() if k != "name"}
     right = {k: v for k, v in vars(other).items() if k != "name"}
     return left == right
@@ -233,32 +225,8 @@ def _adds_up(call: exp.Expr, sql_type: SqlType) -> bool:
     if sql_type.kind is not Kind.DECIMAL:
         return sql_type.kind is not Kind.OTHER
     if isinstance(call, exp.Avg):
-        return sql_type.precision <= _EXACT_PRODUCT and sql_type.scale <= 4
+        return sql_type.scale <= 4
     return sql_type.precision <= _EXACT_PRODUCT or sql_type.scale <= 6
-
-
-def average(total: exp.Expr, nonnull: exp.Expr, sql_type: SqlType) -> exp.Expr:
-    """Spark's ``avg`` from a sum and a count of values, in value and type; NULL over no values.
-
-    Spark's Average divides decimals into 38 digits and rounds once, to four more digits than the
-    argument has. The operator ``/`` would round twice, so that the quotient is taken apart into
-    its whole part and its fraction, each of which one rounding gives.
-    """
-    count = exp.func("nullif", nonnull.copy(), exp.Literal.number(0))
-    if sql_type.kind is not Kind.DECIMAL:
-        return exp.Div(this=exp.cast(total.copy(), "double"), expression=count)
-    precision, scale = sql_type.precision, sql_type.scale
-    rest = exp.Mod(this=total.copy(), expression=count.copy())
-    whole = exp.Div(
-        this=exp.paren(exp.Sub(this=total.copy(), expression=exp.paren(rest.copy()))),
-        expression=count.copy(),
-    )
-    fraction = exp.Div(this=exp.paren(rest), expression=count)
-    parts = exp.Add(
-        this=exp.cast(whole, f"decimal({max(1, precision - scale)},0)"),
-        expression=exp.cast(fraction, f"decimal({scale + 5},{scale + 4})"),
-    )
-    return exp.cast(parts, f"decimal({precision + 4},{scale + 4})")
 
 
 def _filtered(argument: exp.Expr, condition: exp.Expr | None) -> exp.Expr:

@@ -216,7 +216,7 @@ class _Update:
             some_row = ColumnRef(changed.relation, COUNT).expression()
             conditions.append(exp.Not(this=exp.Is(this=some_row, expression=exp.Null())))
         if not self.inserts_only and not any(c is None for c in moves):
-            conditions.append(exp.or_(*(c for c in moves if c is not None)))
+            conditions.append(exp.or_(*dict.fromkeys(c for c in moves if c is not None)))
         if conditions:
             return Filter(changed, exp.and_(*conditions))
         return changed

@@ -92,6 +92,26 @@ def test_a_decimal_sum_at_its_edge_overflows_and_comes_back(bench: Bench) -> Non
     bench.refresh()
 
 
+@both_modes
+def test_an_average_of_sums_is_divided_anew_and_taken_from_spark_at_its_edge(bench: Bench) -> None:
+    bench.table("r", "k int, d decimal(36,4)")
+    bench.sql("insert into r select pmod(id, 5), (id * 7919) / 13 - 400 from range(120)")
+    view = bench.view("select k, avg(d) as a, avg(d) filter (where d > 0) as b from r group by k")
+    bench.sql(
+        "insert into r values (1, 0), (1, null), (2, -3.1415), (7, null), (8, 0.0001), (8, 0.0002)",
+        "delete from r where k = 3",
+        "update r set d = null where k = 4",
+    )
+    (statement,) = view.refresh().refresh.statements
+    assert "recomputed" not in statement.sql
+    bench.sql(f"insert into r values (2, {'9' * 31})")
+    assert view.refresh("full").refresh.reason == "SUM_OVERFLOW"
+    bench.sql("insert into r values (1, 5)")
+    view.refresh()
+    bench.sql("delete from r where d > 1000000000000")
+    view.refresh()
+
+
 @pytest.mark.thorough
 @both_modes
 def test_wide_products_are_added_up_without_reading_their_groups(bench: Bench) -> None:

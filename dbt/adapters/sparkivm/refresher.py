@@ -18,7 +18,7 @@ from python_ivm.refresh.request import Request
 from python_ivm.refresh.statements import Kind, Refresh, Statement, Strategy
 from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.refresh.versions import shows_state
-from python_ivm.state.counters import OVERFLOW
+from python_ivm.state.totals import OVERFLOW
 
 logger = AdapterLogger("SparkIvm")
 

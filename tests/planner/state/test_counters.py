@@ -116,9 +116,22 @@ def test_sums_wider_than_27_digits_add_up_too(lake: Lake) -> None:
     view.shows(("a", None), ("b", Decimal("1" + "0" * 20)), ("c", Decimal("-1.00")))
 
 
+def test_averages_wider_than_27_digits_are_divided_anew(lake: Lake) -> None:
+    rows = [("a", Decimal("0.10")), ("a", Decimal("0.20")), ("b", Decimal("7.00")), ("c", None)]
+    view = numbers(lake, rows, "avg(v) m, count(*) n", "decimal(36,2)")
+    new = [("b", None), ("c", Decimal("1.00")), ("c", Decimal("3.00")), ("d", Decimal("-1.00"))]
+    lake.change("x", delete=[rows[0], rows[2]], insert=new)
+    view.refresh()
+    assert "recomputed" not in lake.executed[-1].sql
+    view.shows(("a", 0.2, 1), ("b", None, 1), ("c", 2.0, 3), ("d", -1.0, 1))
+    lake.change("x", insert=[("a", Decimal("0.00"))])  # which adds nothing but to the count
+    view.refresh()
+    view.shows(("a", 0.1, 2), ("b", None, 1), ("c", 2.0, 3), ("d", -1.0, 1))
+
+
 @pytest.mark.parametrize(
     ("item", "kind"),
-    [("sum(v)", "decimal(28,7)"), ("avg(v)", "decimal(28,2)"), ("avg(v)", "decimal(12,5)")],
+    [("sum(v)", "decimal(28,7)"), ("avg(v)", "decimal(28,5)"), ("avg(v)", "decimal(12,5)")],
 )
 def test_decimals_that_spark_would_round_are_computed_anew(
     lake: Lake, item: str, kind: str
