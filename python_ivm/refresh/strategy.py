@@ -339,7 +339,7 @@ class Planner:
         return Reason("NOW_MAINTAINED", "the planner has rules for the query now", False)
 
 
-_LARGE_FILES = 16 * 2**20
+_LARGE_FILES = 2**20
 """Bytes of files from which on it pays to mark rows as deleted, which takes jobs of its own."""
 _FIRST = Reason("FIRST_BUILD", "first build", False)
 _CLOCK_MOVED = Reason(
