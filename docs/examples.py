@@ -17,10 +17,10 @@ import sqlglot
 from sqlglot import exp
 
 from python_ivm.algebra.normal_form import normal_forms
-from python_ivm.algebra.printer import tree
 from python_ivm.refresh import maintenance_graph
 from python_ivm.refresh.maintained import Maintained, maintained
 from python_ivm.refresh.model import Model
+from python_ivm.refresh.printer import tree
 from python_ivm.refresh.request import Request
 from python_ivm.refresh.statements import Kind, Refresh, Strategy
 from python_ivm.refresh.strategy import plan_refresh

@@ -8,7 +8,6 @@ from dataclasses import replace
 from python_ivm.algebra.columns import ColumnRef
 from python_ivm.algebra.nodes import Node
 from python_ivm.algebra.normal_form import normal_forms
-from python_ivm.algebra.printer import one_line, tree
 from python_ivm.delta.bounds import Range
 from python_ivm.delta.compile import delta
 from python_ivm.delta.origins import Key
@@ -19,6 +18,7 @@ from python_ivm.refresh.bounding import Bounding
 from python_ivm.refresh.maintained import Maintained, maintained
 from python_ivm.refresh.maintenance_graph import text
 from python_ivm.refresh.model import Model
+from python_ivm.refresh.printer import one_line, tree
 from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.recomputation import recomputations
 from python_ivm.refresh.remembering import Remembering

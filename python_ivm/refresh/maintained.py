@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 
-from python_ivm.algebra.printer import tree
 from python_ivm.delta.compile import delta
 from python_ivm.delta.not_in import not_in_by_key
 from python_ivm.delta.term import Changes
 from python_ivm.errors import InvalidModel, NotYetImplemented, Unsupported
 from python_ivm.refresh import emit
 from python_ivm.refresh.model import Model
+from python_ivm.refresh.printer import tree
 from python_ivm.refresh.questions import Described, Questions
 from python_ivm.refresh.reason import Reason, not_parsed, not_yet, planner_error
 from python_ivm.refresh.storable import (

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from python_ivm.algebra.nodes import Aggregate, Node, Sort, Window
-from python_ivm.algebra.printer import one_line
+from python_ivm.refresh.printer import one_line
 from python_ivm.state.layout import Layout
 
 

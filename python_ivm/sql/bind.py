@@ -26,6 +26,7 @@ from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.sources.clock import readings
 from python_ivm.sql.clock import NAMES, calls, with_readings
 from python_ivm.sql.determinism import check_deterministic
+from python_ivm.sql.grouping import has_aggregate
 from python_ivm.sql.order import modifiers, order_key
 from python_ivm.sql.parse import position
 from python_ivm.sql.qualify import qualify
@@ -106,9 +107,12 @@ def _column_names(tree: exp.Query, schemas: Schemas) -> set[str]:
     """The names of columns, which no relation may have.
 
     In a subquery Spark takes ``a.k`` for a field of its own column ``a``, not for a column of
-    the relation ``a`` around it.
+    the relation ``a`` around it. No subquery reads what the query shows of its groups.
     """
-    return column_names(schemas) | {item.alias for item in tree.find_all(exp.Alias)}
+    top = tree.selects if isinstance(tree, exp.Select) else []
+    shown = {id(item) for item in top if has_aggregate(item)}
+    named = (item.alias for item in tree.find_all(exp.Alias) if id(item) not in shown)
+    return column_names(schemas) | set(named)
 
 
 def _clock_elsewhere(plan: Node) -> frozenset[str]:

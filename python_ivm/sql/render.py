@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
@@ -449,12 +449,20 @@ def stored_as(name: str, stored: Mapping[str, str]) -> exp.Expr:
 
 
 def bare(expression: E) -> E:
-    """A copy in which only those names are quoted that need it."""
+    """A copy as one writes it: names quoted that need it, and ``IS NOT NULL``."""
     result = expression.copy()
-    for identifier in result.find_all(exp.Identifier):
-        name = identifier.name
-        identifier.set("quoted", not _BARE.match(name) or name in _KEYWORDS)
+    for node in list(result.walk()):
+        if isinstance(node, exp.Identifier):
+            node.set("quoted", not _BARE.match(node.name) or node.name in _KEYWORDS)
+        elif isinstance(node, exp.Not) and _is_null(node.this):
+            some = exp.Is(this=node.this.this, expression=exp.Not(this=exp.Null()))
+            result = cast(E, some) if node is result else result
+            node.replace(some)
     return result
+
+
+def _is_null(expression: exp.Expr) -> bool:
+    return isinstance(expression, exp.Is) and isinstance(expression.expression, exp.Null)
 
 
 def _alias(relation: str, names: tuple[str, ...]) -> exp.TableAlias:

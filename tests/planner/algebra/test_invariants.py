@@ -9,8 +9,8 @@ from python_ivm.algebra.columns import ColumnRef, Named, substitute
 from python_ivm.algebra.nodes import Aggregate, Filter, Join, Node, Project, Scan, Sort, UnionAll
 from python_ivm.algebra.normalize import RULES, normalize
 from python_ivm.algebra.plans import check
-from python_ivm.algebra.printer import tree
 from python_ivm.errors import Internal
+from python_ivm.refresh.printer import tree
 
 X = Scan("s.x", "x", ("i", "v"))
 Y = Scan("s.y", "y", ("i",))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from python_ivm.algebra.nodes import Aggregate, Join, Scan
-from python_ivm.algebra.printer import tree
 from python_ivm.errors import NotYetImplemented
+from python_ivm.refresh.printer import tree
 from python_ivm.sql.bind import Query, bind
 from python_ivm.sql.parse import parse
 from python_ivm.sql.schema import TableSchema
@@ -42,10 +42,17 @@ def test_a_plan_reads_as_a_tree() -> None:
         "  Sort by ivm_view_groups.t DESC limit 3",
         "    Filter ivm_view_groups.count_1 > 1",
         "      Aggregate t = SUM(x.v), n = COUNT(*) FILTER(WHERE x.v > 1), count_1 = COUNT(*) by w",
-        "        Join on x.i = y.i and NOT x.v IS NULL",
+        "        Join on x.i = y.i and x.v IS NOT NULL",
         "          Scan s.x as x (i, v)",
         "          Scan s.y as y (i, w)",
     ]
+
+
+def test_a_plan_tells_which_conditions_belong_together() -> None:
+    both = "on (x.i = y.i or x.v is null) and not (x.v = 2)"
+    assert plan(f"select x.i from s.x left join s.y {both}").splitlines()[1] == (
+        "  LeftJoin on (x.i = y.i OR x.v IS NULL) and NOT (x.v = 2)"
+    )
 
 
 @pytest.mark.parametrize(

@@ -56,10 +56,9 @@ def _label(node: Node) -> str:
         case Project():
             return f"Project {_named(node.items)}"
         case Join():
-            conditions = " and ".join(one_line(c) for c in node.conditions)
             if len(node.parts) == 1:
-                return f"Filter {conditions}"
-            return f"Join on {conditions}" if conditions else "Join (cross)"
+                return f"Filter {_all(node.conditions)}"
+            return f"Join on {_all(node.conditions)}" if node.conditions else "Join (cross)"
         case LeftJoin() | FullJoin() | SemiJoin():
             name = "AntiJoin" if isinstance(node, SemiJoin) and node.anti else type(node).__name__
             return f"{name} on {_all(node.conditions)}"
@@ -93,7 +92,9 @@ def _label(node: Node) -> str:
 
 
 def _all(conditions: tuple[exp.Expr, ...]) -> str:
-    return " and ".join(one_line(c) for c in conditions) or "true"
+    several = len(conditions) > 1
+    told = (exp.paren(c) if several and isinstance(c, exp.Or) else c for c in conditions)
+    return " and ".join(map(one_line, told)) or "true"
 
 
 def _named(items: tuple[Named, ...]) -> str:
