@@ -24,6 +24,7 @@ PARTS = ("dbt", "planning", "metadata", "settings", "merge")
 STEPS = ("source", "scan", "rewrite")
 RATIOS = ("full ÷ refresh", "refresh ÷ floor", "refresh ÷ stock")
 SPARK = ("jobs", "tasks", "rows read", "files read", "KB of these", "files written", "KB written")
+DAG_WAYS = ("refresh", "table", "stock")
 WORK = ("write", "metadata", "settings", *SPARK)
 
 
@@ -141,8 +142,8 @@ def dag_page(samples: Sequence[Sample]) -> str:
     """Times and ratios of whole runs."""
     rows = []
     for (change,) in in_order(samples, "change"):
-        by = {way: figure_of(samples, change=change, way=way) for way in _ways(samples)}
-        cpu = {way: figure_of(samples, processor, change=change, way=way) for way in by}
+        by = {way: figure_of(samples, change=change, way=way) for way in DAG_WAYS}
+        cpu = {way: figure_of(samples, processor, change=change, way=way) for way in DAG_WAYS}
         refresh = by["refresh"]
         rows.append(
             [
@@ -162,8 +163,7 @@ def dag_page(samples: Sequence[Sample]) -> str:
     for (change,) in in_order(samples, "change"):
         models = sorted(chosen(samples, change=change, way="refresh")[0]["models"])
         times = [
-            [model, *(_model(samples, change, way, model) for way in ("refresh", "table", "stock"))]
-            for model in models
+            [model, *(_model(samples, change, way, model) for way in DAG_WAYS)] for model in models
         ]
         texts += [f"## Each model, {change}\n", "Medians in seconds.\n"]
         texts.append(markdown(["model", "refresh", "table", "stock"], times))
@@ -200,10 +200,6 @@ def scales_page(by_scale: Mapping[float, Sequence[Sample]]) -> str:
     return "# The same change on more data: refresh ÷ refresh\n\n" + markdown(head, rows)
 
 
-def _ways(samples: Sequence[Sample]) -> list[str]:
-    return [way for (way,) in in_order(samples, "way")]
-
-
 def _median(values: Sequence[float]) -> float:
     return statistics.median(values)
 
@@ -233,4 +229,5 @@ def _work(refreshes: Sequence[Sample]) -> list[str]:
 
 
 def _model(samples: Sequence[Sample], change: str, way: str, model: str) -> str:
-    return shown(_median([s["models"][model] for s in chosen(samples, change=change, way=way)]))
+    times = [s["models"][model] for s in chosen(samples, change=change, way=way)]
+    return shown(_median(times) if times else None)

@@ -6,7 +6,7 @@ import json
 
 from benchmarks.catalog import PROJECT, QUERIES, sections
 from benchmarks.figures import Sample, figure, figure_of, markdown, ratio
-from benchmarks.report import as_json, scales_page
+from benchmarks.report import as_json, dag_page, scales_page
 from benchmarks.status import number
 from benchmarks.trace import Statement
 
@@ -52,6 +52,13 @@ def test_what_one_scale_lacks_is_not_compared() -> None:
     other = [{**sample, "query": "q03"} for sample in _samples(2.0)]
     page = scales_page({10.0: _samples(3.0), 1.0: _samples(2.0) + other})
     assert "q01" in page and "q03" not in page
+
+
+def test_a_dag_is_told_without_the_ways_that_were_not_measured() -> None:
+    samples = [s | {"models": {"lines": 0.5}} for s in _samples(2.0) + _samples(8.0, way="table")]
+    page = dag_page(samples)
+    assert "| lineitem 1 | 2.00 (2.00-2.00) | 8.00 (8.00-8.00) | - | 4.00 | - | 4.00 | - |" in page
+    assert "| lines | 0.50 | 0.50 | - |" in page
 
 
 def test_a_floor_is_cut_at_its_titles() -> None:
