@@ -88,18 +88,18 @@ USING (
   SELECT
     delta.nation,
     SUM(delta.__ivm_count__) AS __ivm_count__,
-    SUM(CASE WHEN NOT delta.qty IS NULL THEN delta.__ivm_count__ ELSE 0 END) AS __ivm_nonnull_1__,
+    SUM(CASE WHEN delta.qty IS NOT NULL THEN delta.__ivm_count__ ELSE 0 END) AS __ivm_nonnull_1__,
     SUM(CAST(delta.qty AS BIGINT) * delta.__ivm_count__) AS qty,
-    SUM(CASE WHEN NOT delta.total IS NULL THEN delta.__ivm_count__ ELSE 0 END) AS __ivm_nonnull_2__,
+    SUM(CASE WHEN delta.total IS NOT NULL THEN delta.__ivm_count__ ELSE 0 END) AS __ivm_nonnull_2__,
     SUM(delta.total * CAST(delta.__ivm_count__ AS INT)) AS __ivm_sum_2__
   FROM delta
   GROUP BY
     delta.nation
   HAVING
     SUM(delta.__ivm_count__) <> 0
-    OR SUM(CASE WHEN NOT delta.qty IS NULL THEN delta.__ivm_count__ ELSE 0 END) <> 0
+    OR SUM(CASE WHEN delta.qty IS NOT NULL THEN delta.__ivm_count__ ELSE 0 END) <> 0
     OR SUM(CAST(delta.qty AS BIGINT) * delta.__ivm_count__) <> 0
-    OR SUM(CASE WHEN NOT delta.total IS NULL THEN delta.__ivm_count__ ELSE 0 END) <> 0
+    OR SUM(CASE WHEN delta.total IS NOT NULL THEN delta.__ivm_count__ ELSE 0 END) <> 0
     OR SUM(delta.total * CAST(delta.__ivm_count__ AS INT)) <> 0
 ) AS change
 ON stored.nation IS NOT DISTINCT FROM change.nation
