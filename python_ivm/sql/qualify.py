@@ -66,6 +66,9 @@ def qualify(query: exp.Query, schemas: Schemas) -> exp.Query:
     for select in tree.find_all(exp.Select):
         _refuse_two_of_one_name(select)
         _forget_partitions(select)
+    for join in tree.find_all(exp.Join):
+        join.meta["merges"] = bool(join.args.get("using")) or join.method == "NATURAL"
+    _show_fields_of_merged_columns(tree)
     for select in reversed(list(tree.find_all(exp.Select))):
         without_pivots(select, known)
         expand_stars(select, known)
@@ -73,9 +76,6 @@ def qualify(query: exp.Query, schemas: Schemas) -> exp.Query:
         qualify_inner_names(select, known)
     for written in tree.find_all(exp.Coalesce):
         written.meta["written"] = True
-    for join in tree.find_all(exp.Join):
-        join.meta["merges"] = bool(join.args.get("using")) or join.method == "NATURAL"
-    _show_fields_of_merged_columns(tree)
     try:
         qualified = sqlglot_qualify(tree, schema=known.schema, dialect=DIALECT)
     except OptimizeError as error:

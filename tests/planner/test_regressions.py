@@ -689,3 +689,26 @@ def test_an_interval_in_the_state_is_rebuilt(lake: Lake) -> None:
     lake.create("dt", {"k": "int", "t": "timestamp", "u": "timestamp"}, [])
     sql = "select k, extract(hour from max(u - t)) h from s.dt group by k"
     assert "interval" in lake.refresh_and_check("m", sql, Strategy.FULL).explanation
+
+
+def test_a_field_of_a_merged_column_below_unpivot(lake: Lake) -> None:
+    """UNPIVOT looked for its columns before ``p.a`` was known as a field of a merged ``p``."""
+    lake.create("t", {"k": "int", "p": "struct<a: int, b: string>"}, [(1, {"a": 7, "b": "x"})])
+    view = View(
+        lake,
+        "select what, val from (select p.a as one, x.k as two from s.t x join s.t y using (p)) "
+        "unpivot (val for what in (one, two))",
+    )
+    view.shows(("one", 7), ("two", 1))
+    lake.change("t", insert=[(2, {"a": 8, "b": "y"})])
+    view.refresh()
+    view.shows(("one", 7), ("two", 1), ("one", 8), ("two", 2))
+
+
+def test_a_generator_of_a_field_of_a_merged_column(lake: Lake) -> None:
+    lake.create("t", {"k": "int", "p": "struct<xs: array<int>>"}, [(1, {"xs": [7, 8]})])
+    view = View(lake, "select x.k, explode(p.xs) from s.t x join s.t y using (p)")
+    view.shows((1, 7), (1, 8))
+    lake.change("t", insert=[(2, {"xs": [9]})])
+    view.refresh()
+    view.shows((1, 7), (1, 8), (2, 9))
