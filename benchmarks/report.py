@@ -166,7 +166,7 @@ def dag_page(samples: Sequence[Sample]) -> str:
             [model, *(_model(samples, change, way, model) for way in DAG_WAYS)] for model in models
         ]
         texts += [f"## Each model, {change}\n", "Medians in seconds.\n"]
-        texts.append(markdown(["model", "refresh", "table", "stock"], times))
+        texts.append(markdown(["model", *DAG_WAYS], times))
     return "\n".join(texts)
 
 

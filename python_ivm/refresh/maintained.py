@@ -103,8 +103,8 @@ def _check_storable(
     if decided.is_bag:
         refuse_incomparable([c for c in described if not is_map(c[1])])
     model = questions.model
-    tables = (table.columns.values() for table in model.schemas().values())
-    if may_be_incomparable((*(kind for kinds in tables for kind in kinds), model.reading.text)):
+    kinds = [kind for table in model.schemas().values() for kind in table.columns.values()]
+    if may_be_incomparable([*kinds, model.reading.text]):
         for keys in questions.groups(query):
             refuse_incomparable(keys)
     refuse_intervals(questions.state(query, decided))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from sqlglot import exp
 from sqlglot.errors import ParseError
@@ -15,6 +16,7 @@ from python_ivm.algebra.normalize import normalize
 from python_ivm.errors import NotYetImplemented
 from python_ivm.refresh import emit
 from python_ivm.refresh.model import Model
+from python_ivm.sources.history import SourceChange
 from python_ivm.sql.bind import Query
 from python_ivm.sql.parse import DIALECT
 from python_ivm.sql.render import Renderer
@@ -37,6 +39,10 @@ class Questions:
 
     model: Model
     united: dict[str, Mapping[str, str]] = field(default_factory=dict)
+
+    @cached_property
+    def _current(self) -> dict[str, SourceChange]:
+        return self.model.current_versions()
 
     def arguments(self, query: Query) -> dict[str, Mapping[str, str]]:
         """The types that decide the layout: by relation and name of an aggregate's argument."""
@@ -77,7 +83,7 @@ class Questions:
             NotYetImplemented: If Spark does not take the form in which the planner computes one of
                 many results: values of a type that has no order, for instance.
         """
-        body = emit.state_query(decided, self.model.current_versions(), self.model.clock(None))
+        body = emit.state_query(decided, self._current, self.model.clock(None))
         try:
             return self.model.warehouse.describe(body)
         except Exception as error:
@@ -110,8 +116,7 @@ class Questions:
 
     def _types(self, rows: Node, items: tuple[Named, ...]) -> Described:
         """The types of expressions over a plan's rows."""
-        current, clock = self.model.current_versions(), self.model.clock(None)
-        renderer = Renderer(emit.source_relations(current, clock))
+        renderer = Renderer(emit.source_relations(self._current, self.model.clock(None)))
         return self.model.warehouse.describe(emit.probe_query(rows, items, renderer))
 
 

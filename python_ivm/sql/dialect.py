@@ -25,7 +25,8 @@ _WITH_FORMATS = frozenset(
 )  # fmt: skip
 """Functions of which sqlglot understands some formats, units and paths, and mistakes others."""
 
-_MASKED = _AS_WRITTEN | _WITH_FORMATS
+_TO_MASK = _AS_WRITTEN | _WITH_FORMATS
+"""Functions that are read under names that sqlglot does not know."""
 
 _OTHER_NAMES = {"TIMEDIFF": "TIMESTAMPDIFF"}
 """Functions that sqlglot knows by their other names only."""
@@ -71,7 +72,7 @@ def _masked(tokens: list[Token]) -> list[Token]:
         if behind.token_type is not TokenType.L_PAREN or last.token_type is TokenType.R_PAREN:
             continue
         called = name.text.upper()
-        if called in _MASKED:
+        if called in _TO_MASK:
             masked[n] = _renamed(name, _MASK + name.text)
         elif called in _OTHER_NAMES:
             masked[n] = _renamed(name, _OTHER_NAMES[called])

@@ -44,10 +44,7 @@ def _plain_from(select: exp.Select) -> bool:
         or (isinstance(item, exp.Table) and isinstance(item.this, exp.Identifier))
         for item in from_items(select)
     )
-    merges = any(
-        join.args.get("using") or join.method == "NATURAL"
-        for join in select.args.get("joins") or []
-    )
+    merges = any(join.meta.get("merges") for join in select.args.get("joins") or [])
     return named and not merges and not select.args.get("laterals")
 
 

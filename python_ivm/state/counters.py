@@ -18,8 +18,7 @@ from python_ivm.algebra.conditions import not_null, operand
 from python_ivm.algebra.nodes import COUNT
 from python_ivm.sql.aggregates import arguments, condition, core, is_aggregate_call, within_group
 
-NULL = exp.Null()
-"""An argument that is not given yet."""
+_NULL = exp.Null()
 
 STORED = "stored"
 """The alias of the state table in a MERGE."""
@@ -27,24 +26,29 @@ CHANGE = "change"
 """The alias of a MERGE's source."""
 
 
+def column_of(relation: str, name: str) -> exp.Column:
+    """A column of a relation of the MERGE."""
+    return exp.column(name, table=relation, quoted=True)
+
+
 def stored(name: str) -> exp.Column:
     """A column of the state table in a MERGE."""
-    return exp.column(name, table=STORED, quoted=True)
+    return column_of(STORED, name)
 
 
 def change(name: str) -> exp.Column:
     """A column of a MERGE's source."""
-    return exp.column(name, table=CHANGE, quoted=True)
+    return column_of(CHANGE, name)
+
+
+def added(name: str) -> exp.Add:
+    """A stored number and its change."""
+    return exp.Add(this=stored(name), expression=change(name))
 
 
 def hidden(name: str, purpose: str) -> str:
     """A name beside a counter's that no column of a model can have."""
     return f"__ivm_{name.strip('_').removeprefix('ivm_')}_{purpose}__"
-
-
-def column_of(relation: str, name: str) -> exp.Column:
-    """A column of a relation of the MERGE."""
-    return exp.column(name, table=relation, quoted=True)
 
 
 @dataclass(frozen=True)
@@ -112,7 +116,7 @@ class Rows(Counter):
 
     def merged(self) -> exp.Expr:
         """Stored plus change."""
-        return exp.Add(this=stored(self.name), expression=change(self.name))
+        return added(self.name)
 
 
 @dataclass(frozen=True)
@@ -139,20 +143,14 @@ class NonNull(Counter):
 
     def merged(self) -> exp.Expr:
         """Stored plus change."""
-        return exp.Add(this=stored(self.name), expression=change(self.name))
+        return added(self.name)
 
 
 @dataclass(frozen=True)
-class Extremum(Counter):
-    """A minimum or maximum: kept on insert, recomputed where the extreme value itself left."""
+class OfArgument(Counter):
+    """A counter of one argument's values."""
 
-    argument: exp.Expr = NULL
-    smallest: bool = True
-
-    @property
-    def recomputable(self) -> bool:
-        """Always possible."""
-        return True
+    argument: exp.Expr = _NULL
 
     @property
     def values(self) -> tuple[exp.Expr, ...]:
@@ -161,7 +159,20 @@ class Extremum(Counter):
 
     @property
     def _gone(self) -> str:
+        """What a delta's rows that went contribute."""
         return hidden(self.name, "gone")
+
+
+@dataclass(frozen=True)
+class Extremum(OfArgument):
+    """A minimum or maximum: kept on insert, recomputed where the extreme value itself left."""
+
+    smallest: bool = True
+
+    @property
+    def recomputable(self) -> bool:
+        """Always possible."""
+        return True
 
     def _extreme(self, argument: exp.Expr) -> exp.Expr:
         return exp.Min(this=argument) if self.smallest else exp.Max(this=argument)
@@ -197,7 +208,7 @@ class Extremum(Counter):
 class Recomputed(Counter):
     """Any other aggregate: computed anew for every group that the delta touches."""
 
-    call: exp.Expr = NULL
+    call: exp.Expr = _NULL
 
     @property
     def values(self) -> tuple[exp.Expr, ...]:

@@ -152,7 +152,7 @@ class Measures:
         if sql_type.kind is Kind.DECIMAL and sql_type.precision > 16:
             decimal = f"decimal({min(38, sql_type.precision + 10)},{sql_type.scale})"
         kind = WideTotal if sql_type.precision > _EXACT_PRODUCT else Total
-        total = self._shared(kind(name, argument, sql_type.kind, nonnull.name, decimal))
+        total = self._kept(kind(name, argument, sql_type.kind, nonnull.name, decimal))
         if isinstance(call, exp.Sum):
             return exp.column(total.name, quoted=True)
         if isinstance(total, WideTotal):
@@ -165,7 +165,7 @@ class Measures:
         wide = exp.cast(argument.copy(), "decimal(20,0)")
         nonnull = self._nonnull((argument,), None)
         name = f"__ivm_sum_{self._number((wide,))}__"
-        total = self._shared(Total(name, wide, Kind.DECIMAL, nonnull.name, "decimal(30,0)"))
+        total = self._kept(Total(name, wide, Kind.DECIMAL, nonnull.name, "decimal(30,0)"))
         return self._quotient(total, SqlType(Kind.INTEGRAL))
 
     @staticmethod
@@ -182,9 +182,10 @@ class Measures:
 
     def _share(self, counter: Counter) -> exp.Column:
         """The column of an equal counter if there is one, else that of the new one."""
-        return exp.column(self._shared(counter).name, quoted=True)
+        return exp.column(self._kept(counter).name, quoted=True)
 
-    def _shared(self, counter: C) -> C:
+    def _kept(self, counter: C) -> C:
+        """An equal counter if there is one, else the new one."""
         for known in self.counters:
             if isinstance(known, type(counter)) and _same(known, counter):
                 return known

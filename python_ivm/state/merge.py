@@ -29,7 +29,7 @@ from python_ivm.algebra.plans import check
 from python_ivm.delta.bounds import Range
 from python_ivm.delta.term import Changes, Term
 from python_ivm.sql.render import Renderer
-from python_ivm.state.counters import CHANGE, STORED, Counter, change, hidden, stored
+from python_ivm.state.counters import CHANGE, STORED, Counter, added, change, hidden, stored
 from python_ivm.state.layout import HASH, STATE, Layout
 from python_ivm.state.tables import row_hash
 
@@ -265,8 +265,7 @@ class _Update:
         layout = self.layout
         clauses = []
         if not self.inserts_only and not layout.is_global:
-            left = exp.Add(this=stored(COUNT), expression=change(COUNT))
-            empty = exp.EQ(this=left, expression=exp.Literal.number(0))
+            empty = exp.EQ(this=added(COUNT), expression=exp.Literal.number(0))
             clauses.append(exp.When(matched=True, condition=empty, then=exp.var("DELETE")))
         updates = [
             exp.EQ(

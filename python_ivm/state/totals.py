@@ -10,11 +10,11 @@ from python_ivm.algebra.columns import Named
 from python_ivm.algebra.conditions import not_null, operand
 from python_ivm.state.counters import (
     CHANGE,
-    NULL,
     Counter,
+    OfArgument,
+    added,
     change,
     column_of,
-    hidden,
     negative,
     stored,
 )
@@ -25,14 +25,13 @@ OVERFLOW = "a maintained sum has more than 38 digits"
 
 
 @dataclass(frozen=True)
-class Total(Counter):
+class Total(OfArgument):
     """A sum; NULL where no argument of the group is not NULL.
 
     Whole numbers and decimals add up exactly. Floating sums are only ever added to: where a value
     leaves a group, the group is summed anew (docs/decisions/0003).
     """
 
-    argument: exp.Expr = NULL
     kind: Kind = Kind.INTEGRAL
     nonnull: str = ""
     decimal: str = ""
@@ -42,15 +41,6 @@ class Total(Counter):
     def recomputable(self) -> bool:
         """Only floating sums are recomputed."""
         return self.kind is Kind.FLOATING
-
-    @property
-    def values(self) -> tuple[exp.Expr, ...]:
-        """The argument."""
-        return (self.argument,)
-
-    @property
-    def _gone(self) -> str:
-        return hidden(self.name, "gone")
 
     def build(self) -> exp.Expr:
         """``sum(argument)``."""
@@ -80,13 +70,11 @@ class Total(Counter):
             this=exp.func("coalesce", stored(self.name), zero.copy()),
             expression=exp.func("coalesce", change(self.name), zero.copy()),
         )
-        left = exp.Add(this=stored(self.nonnull), expression=change(self.nonnull))
-        return exp.Case().when(exp.GT(this=left, expression=zero), total)
+        return _over_some(added(self.nonnull), total)
 
     def inserted(self) -> exp.Expr:
         """The change, NULL where its values cancel out."""
-        some = exp.GT(this=change(self.nonnull), expression=exp.Literal.number(0))
-        return exp.Case().when(some, change(self.name))
+        return _over_some(change(self.nonnull), change(self.name))
 
     def lost(self, changed: str = CHANGE) -> exp.Expr | None:
         """For a floating sum, when a value left the group."""
@@ -128,13 +116,11 @@ class WideTotal(Total):
             exp.EQ(this=stored(self.nonnull), expression=zero.copy()), zero.copy()
         ).else_(stored(self.name))  # fmt: skip
         total = exp.Add(this=before, expression=change(self.name))
-        left = exp.Add(this=stored(self.nonnull), expression=change(self.nonnull))
-        return exp.Case().when(exp.GT(this=left, expression=zero), _unless_overflown(total))
+        return _over_some(added(self.nonnull), _unless_overflown(total))
 
     def inserted(self) -> exp.Expr:
         """The change, NULL where its values cancel out."""
-        some = exp.GT(this=change(self.nonnull), expression=exp.Literal.number(0))
-        return exp.Case().when(some, _unless_overflown(change(self.name)))
+        return _over_some(change(self.nonnull), _unless_overflown(change(self.name)))
 
     def moves(self, changed: str) -> exp.Expr | None:
         """When something is added, or nobody knows what."""
@@ -170,8 +156,7 @@ class WideAverage(Counter):
         """The new sum by the new count. An overflow of the sum stops the refresh by itself."""
         before = exp.func("coalesce", stored(self.total.name), exp.Literal.number(0))
         total = exp.Add(this=before, expression=change(self.total.name))
-        count = exp.Add(this=stored(self.total.nonnull), expression=change(self.total.nonnull))
-        return self._divided(exp.paren(total), exp.paren(count))
+        return self._divided(total, added(self.total.nonnull))
 
     def inserted(self) -> exp.Expr:
         """The change of the sum by that of the count."""
@@ -182,8 +167,8 @@ class WideAverage(Counter):
         return self.total.moves(changed)
 
     def _divided(self, total: exp.Expr, count: exp.Expr) -> exp.Expr:
-        some = exp.GT(this=count.unnest().copy(), expression=exp.Literal.number(0))
-        return exp.Case().when(some, _unless_overflown(average(total, count, self.sql_type)))
+        quotient = average(operand(total), operand(count), self.sql_type)
+        return _over_some(count, _unless_overflown(quotient))
 
 
 def average(total: exp.Expr, count: exp.Expr, sql_type: SqlType) -> exp.Expr:
@@ -207,6 +192,11 @@ def average(total: exp.Expr, count: exp.Expr, sql_type: SqlType) -> exp.Expr:
         expression=exp.cast(fraction, f"decimal({scale + 5},{scale + 4})"),
     )
     return exp.cast(parts, f"decimal({min(38, precision + 4)},{scale + 4})")
+
+
+def _over_some(count: exp.Expr, value: exp.Expr) -> exp.Expr:
+    """A value over so many others that are not NULL: NULL over none."""
+    return exp.Case().when(exp.GT(this=count, expression=exp.Literal.number(0)), value)
 
 
 def _unless_overflown(expression: exp.Expr) -> exp.Expr:
