@@ -27,8 +27,9 @@ from python_ivm.sql.parse import DIALECT, pipe, position
 from python_ivm.sql.schema import kind_of
 from python_ivm.sql.unions import Types, known
 from python_ivm.state.bookmark import digest
-from python_ivm.state.layout import Layout, layout
-from python_ivm.state.maps import is_map, map_columns
+from python_ivm.state.layout import HASH, Layout, layout
+from python_ivm.state.maps import is_map
+from python_ivm.state.rows import nested_columns, row_hash
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
             check_user_functions(model.reading.tree, model.warehouse.user_functions(), promised)
             described = model.warehouse.describe(model.request.sql)
             asked = questions.arguments(query)
-            types = asked | map_columns(query, described) | questions.united
+            types = asked | nested_columns(query, described) | questions.united
         decided = layout(query, types)
         decided = replace(decided, input=not_in_by_key(decided.input, partial(kind_of, schemas)))
         if described is not None:
@@ -93,6 +94,9 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
     }
     stored = [(key.name, key.expression.sql(dialect=DIALECT)) for key in decided.keys]
     stored += [(c.name, c.build().sql(dialect=DIALECT)) for c in decided.counters]
+    if decided.is_bag:
+        values = [key.expression for key in decided.keys]
+        stored.append((HASH, row_hash(values).sql(dialect=DIALECT)))
     fingerprint = digest(stored, tree(query.plan), used)
     return Maintained(query, decided, types, fingerprint)
 

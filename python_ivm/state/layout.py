@@ -15,11 +15,12 @@ from python_ivm.algebra.nodes import COUNT, Aggregate, Filter, Node, Project, So
 from python_ivm.sql.bind import Query
 from python_ivm.state.counters import Counter, Rows
 from python_ivm.state.in_order import in_order
-from python_ivm.state.maps import VIEW, entries, of_entries
+from python_ivm.state.maps import entries, is_map, of_entries
 from python_ivm.state.measures import SAFE, Measures, summed_arguments
+from python_ivm.state.rows import VIEW
 
 HASH = "__ivm_hash__"
-"""The column of a bag's state by which its rows are found; rows are then compared in full."""
+"""The column of a bag's state by which its rows are found; what was found is then compared."""
 
 STATE = "__ivm_state__"
 """The planner key by which a plan reads the model's own state."""
@@ -40,6 +41,8 @@ class Layout:
         condition: The public view's condition (HAVING) over the state's columns.
         sort: The public view's ORDER BY, LIMIT and OFFSET, its keys over the state's columns.
         columns: The public view's column names as the user spells them.
+        compared: The keys of a bag that its rows are found by beside their hash: of nested values
+            too many have the same one, as it passes over the NULLs in them.
     """
 
     input: Node
@@ -51,6 +54,7 @@ class Layout:
     condition: exp.Expr | None = None
     sort: Sort | None = None
     columns: tuple[str, ...] = field(default=())
+    compared: frozenset[str] = frozenset()
 
 
 def arguments_to_type(plan: Node) -> dict[str, tuple[Node, tuple[Named, ...]]]:
@@ -76,7 +80,7 @@ def layout(query: Query, types: Mapping[str, Mapping[str, str]]) -> Layout:
     Args:
         query: The bound model.
         types: For each relation of :func:`arguments_to_type` the Spark types of its arguments,
-            by the measure's name; and what :func:`map_columns` gives.
+            by the measure's name; and what :func:`nested_columns` gives.
 
     Raises:
         NotYetImplemented: If an aggregate cannot be maintained.
@@ -85,8 +89,8 @@ def layout(query: Query, types: Mapping[str, Mapping[str, str]]) -> Layout:
     if isinstance(below, Aggregate):
         below = replace(below, input=in_order(below.input, types))
         return _aggregate_layout(query, below, types, items, condition, sort)
-    maps = types.get(VIEW, {})
-    return _bag_layout(query, in_order(below, types), items, maps, condition, sort)
+    nested = types.get(VIEW, {})
+    return _bag_layout(query, in_order(below, types), items, nested, condition, sort)
 
 
 def _peel(
@@ -171,7 +175,7 @@ def _bag_layout(
     query: Query,
     below: Node,
     items: tuple[Named, ...],
-    maps: Mapping[str, str],
+    nested: Mapping[str, str],
     condition: exp.Expr | None,
     sort: Sort | None,
 ) -> Layout:
@@ -179,11 +183,14 @@ def _bag_layout(
     rows = Filter(below, condition) if condition is not None else below
     keys: list[Named] = []
     shown: list[Named] = []
+    compared: set[str] = set()
     for number, item in enumerate(items, 1):
         safe = SAFE.match(item.name) and not item.name.startswith("__ivm_")
         name = item.name if safe else f"__ivm_col_{number}__"
         column = exp.column(name, quoted=True)
-        if item.name in maps:
+        if item.name in nested:
+            compared.add(name)
+        if is_map(nested.get(item.name, "")):
             keys.append(Named(name, entries(item.expression)))
             shown.append(Named(item.name, of_entries(column)))
         else:
@@ -196,6 +203,7 @@ def _bag_layout(
             if found is None:
                 found = f"__ivm_order_{number}__"
                 keys.append(Named(found, key.this))
+                compared.add(found)  # its type is not known
             copied = key.copy()
             copied.set("this", exp.column(found, quoted=True))
             ordered.append(copied)
@@ -209,4 +217,5 @@ def _bag_layout(
         items=tuple(shown),
         sort=sort,
         columns=query.columns,
+        compared=frozenset(compared),
     )

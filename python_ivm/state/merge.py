@@ -7,7 +7,7 @@ group its stored value (a minimum, say), a look at the state and the new values 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -31,7 +31,7 @@ from python_ivm.delta.term import Changes, Term
 from python_ivm.sql.render import Renderer
 from python_ivm.state.counters import CHANGE, STORED, Counter, added, change, hidden, stored
 from python_ivm.state.layout import HASH, STATE, Layout
-from python_ivm.state.tables import row_hash
+from python_ivm.state.rows import row_hash, unless_equal
 
 CHANGED = "changed"
 """The relation of the delta by group."""
@@ -78,9 +78,12 @@ def merge(
     query = renderer.with_ctes(renderer.query(check(source)))
     target = state.copy()
     target.set("alias", exp.TableAlias(this=exp.to_identifier(STORED)))
-    on = [*_same_keys(layout, STORED, CHANGE)]
+    on: list[exp.Expr]
     if layout.is_bag:
-        on.insert(0, exp.EQ(this=stored(HASH), expression=change(HASH)))
+        on = [exp.EQ(this=stored(HASH), expression=change(HASH))]
+        on += _same_keys([k for k in layout.keys if k.name in layout.compared], STORED, CHANGE)
+    else:
+        on = _same_keys(layout.keys, STORED, CHANGE)
     bounded = [key for key in layout.keys if columns[key.name] in ranges]
     for key in bounded[:_MOST_BOUNDS]:
         on += ranges[columns[key.name]].holds(stored(key.name), or_null=True)
@@ -92,13 +95,13 @@ def merge(
     )
 
 
-def _same_keys(layout: Layout, left: str, right: str) -> list[exp.Expr]:
+def _same_keys(keys: Iterable[Named], left: str, right: str) -> list[exp.Expr]:
     return [
         exp.NullSafeEQ(
             this=ColumnRef(left, key.name).expression(),
             expression=ColumnRef(right, key.name).expression(),
         )
-        for key in layout.keys
+        for key in keys
     ]
 
 
@@ -241,7 +244,7 @@ class _Update:
             layout.keys,
             tuple(Named(_new(c), c.build()) for c in self.endangered),
         )
-        joined = LeftJoin(marked, fresh, tuple(_same_keys(layout, CHANGE, "recomputed")))
+        joined = LeftJoin(marked, fresh, tuple(_same_keys(layout.keys, CHANGE, "recomputed")))
         kept = tuple(Named(c.name, c.expression()) for c in marked.schema)
         new = tuple(
             Named(m.name, ColumnRef("recomputed", m.name).expression()) for m in fresh.measures
@@ -255,7 +258,7 @@ class _Update:
             return Project(changed, CHANGE, (*kept, Named(LOST, exp.true())))
         names = tuple(k.name for k in self.layout.keys)
         state = Scan(STATE, STORED, (*names, *(c.name for c in self.endangered)))
-        looked_up = LeftJoin(changed, state, tuple(_same_keys(self.layout, STORED, CHANGED)))
+        looked_up = LeftJoin(changed, state, tuple(_same_keys(self.layout.keys, STORED, CHANGED)))
         conditions = [c for c in (counter.lost(CHANGED) for counter in self.endangered) if c]
         flag = exp.func("coalesce", exp.or_(*conditions), exp.false())
         return Project(looked_up, CHANGE, (*kept, Named(LOST, flag)))
@@ -264,6 +267,9 @@ class _Update:
         """The WHEN clauses: groups that vanish, that change, and that are new."""
         layout = self.layout
         clauses = []
+        found = [k.name for k in layout.keys if k.name not in layout.compared]
+        if layout.is_bag and found:
+            clauses.append(unless_equal([(stored(name), change(name)) for name in found]))
         if not self.inserts_only and not layout.is_global:
             empty = exp.EQ(this=added(COUNT), expression=exp.Literal.number(0))
             clauses.append(exp.When(matched=True, condition=empty, then=exp.var("DELETE")))

@@ -9,6 +9,7 @@ from python_ivm.algebra.nodes import COUNT, Aggregate, Sort
 from python_ivm.delta.term import Changes
 from python_ivm.sql.render import Renderer, bare, listed
 from python_ivm.state.layout import HASH, Layout
+from python_ivm.state.rows import row_hash
 
 
 def build_query(layout: Layout, renderer: Renderer) -> exp.Query:
@@ -29,11 +30,6 @@ def build_query(layout: Layout, renderer: Renderer) -> exp.Query:
     items = sorted(select.selects, key=lambda item: leading.get(item.alias_or_name, 2))
     select.set("expressions", items)
     return renderer.with_ctes(select)
-
-
-def row_hash(expressions: list[exp.Expr]) -> exp.Expr:
-    """A row's 64-bit hash."""
-    return exp.Anonymous(this="xxhash64", expressions=[e.copy() for e in expressions])
 
 
 def view_query(layout: Layout, state: exp.Table) -> exp.Query:

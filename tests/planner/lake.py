@@ -47,6 +47,10 @@ class Lake:
         self.db.execute(f"set disabled_optimizers = '{disabled}'")
         self.db.execute("create schema s")
         self.db.execute("create macro raise_error(message) as error(message)")
+        self.db.execute(  # the hash of -1 as HUGEINT is that of 0
+            "create macro hash_of(value) as "
+            "if(regexp_matches(typeof(value), 'INT(EGER)?$'), hash(value::varchar), hash(value))"
+        )
         self.db.execute(_LOWEST_MODE)
         self.rows: dict[str, list[list[Row]]] = {}
         self.types: dict[str, dict[str, str]] = {}
@@ -226,6 +230,8 @@ class Lake:
         for call in list(tree.find_all(exp.Anonymous)):
             if call.name.lower() == "xxhash64":
                 call.set("this", "hash")
+                parts = [exp.Anonymous(this="hash_of", expressions=[e]) for e in call.expressions]
+                call.set("expressions", parts)
         for kind, name in ((exp.ArgMax, "arg_max_null"), (exp.ArgMin, "arg_min_null")):
             for call in list(tree.find_all(kind)):  # else DuckDB skips values that are NULL
                 call.replace(exp.Anonymous(this=name, expressions=[call.this, call.expression]))
@@ -237,6 +243,8 @@ class Lake:
             call.set("end", exp.cast(call.args["end"], "bigint"))
         if isinstance(tree, exp.Create):
             tree.set("properties", None)
+        if isinstance(tree, exp.Merge):
+            _raise_for_its_own_rows(tree)
         generators.as_joins(tree)
         return tree.sql("duckdb")
 
@@ -373,3 +381,12 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return tuple((k, _plain(v)) for k, v in value.items())
     return value
+
+
+def _raise_for_its_own_rows(merge: exp.Merge) -> None:
+    """DuckDB computes what a clause sets for all rows, and not for its own only."""
+    for clause in merge.find_all(exp.When):
+        for call in list(clause.args["then"].find_all(exp.Anonymous)):
+            if call.name.lower() == "raise_error" and clause.args["matched"]:
+                its_own = exp.and_(merge.args["on"], clause.args.get("condition"))
+                call.replace(exp.Case().when(its_own, call.copy()))

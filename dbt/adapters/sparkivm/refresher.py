@@ -18,6 +18,7 @@ from python_ivm.refresh.request import Request
 from python_ivm.refresh.statements import Kind, Refresh, Statement, Strategy
 from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.refresh.versions import shows_state
+from python_ivm.state.rows import COLLISION
 from python_ivm.state.totals import OVERFLOW
 
 logger = AdapterLogger("SparkIvm")
@@ -63,6 +64,7 @@ _NOT_READ = "Table does not support reads"
 _DRIFT = "CHECK constraint ivm_count"
 # Spark's errors of values, and those that a query raises itself (raise_error, assert_true).
 _VALUE = re.compile(r"SQLSTATE: (22\w{3}|P0001)")
+_TWO_ROWS = (COLLISION, "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE")
 _TOO_LARGE = (OVERFLOW, "ARITHMETIC_OVERFLOW", "NUMERIC_VALUE_OUT_OF_RANGE")
 
 
@@ -222,6 +224,8 @@ def _fallback(message: str) -> Reason | None:
     first = message.strip().splitlines()[0] if message.strip() else message
     if any(sign in message for sign in _FEED_GAP):
         return Reason("CHANGE_FEED_GAP", f"the sources' changes cannot be read: {first}")
+    if any(sign in message for sign in _TWO_ROWS):
+        return Reason("HASH_COLLISION", COLLISION[0].lower() + COLLISION[1:])
     if any(sign in message for sign in _TOO_LARGE):
         return Reason("SUM_OVERFLOW", f"a number grew too large on the way: {first}")
     if _INTO_CHAR in message:

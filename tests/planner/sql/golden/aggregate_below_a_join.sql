@@ -12,7 +12,7 @@ WITH g AS (
 )
 SELECT
   COUNT(*) AS __ivm_count__,
-  XXHASH64(c.nation, g.n) AS __ivm_hash__,
+  XXHASH64(c.nation, g.n, c.nation IS NULL, g.n IS NULL) AS __ivm_hash__,
   c.nation,
   g.n
 FROM g
@@ -80,7 +80,7 @@ USING (
     c.nation,
     g.n,
     SUM(g.__ivm_count__) AS __ivm_count__,
-    XXHASH64(c.nation, g.n) AS __ivm_hash__
+    XXHASH64(c.nation, g.n, c.nation IS NULL, g.n IS NULL) AS __ivm_hash__
   FROM g
   JOIN s.customers VERSION AS OF 0 AS c
     ON c.id = g.customer
@@ -93,8 +93,9 @@ USING (
     SUM(g.__ivm_count__) <> 0
 ) AS change
 ON stored.__ivm_hash__ = change.__ivm_hash__
-AND stored.nation IS NOT DISTINCT FROM change.nation
-AND stored.n IS NOT DISTINCT FROM change.n
+WHEN MATCHED AND stored.nation IS DISTINCT FROM change.nation
+OR stored.n IS DISTINCT FROM change.n THEN UPDATE SET
+  __ivm_count__ = RAISE_ERROR('Two different rows of the view have the same hash')
 WHEN MATCHED AND stored.__ivm_count__ + change.__ivm_count__ = 0 THEN DELETE
 WHEN MATCHED THEN UPDATE SET
   __ivm_count__ = stored.__ivm_count__ + change.__ivm_count__

@@ -4,7 +4,7 @@ TBLPROPERTIES ('delta.constraints.ivm_count' = '__ivm_count__ > 0', 'delta.enabl
 AS
 SELECT
   COUNT(*) AS __ivm_count__,
-  XXHASH64(orders.id, orders.total) AS __ivm_hash__,
+  XXHASH64(orders.id, orders.total, orders.id IS NULL, orders.total IS NULL) AS __ivm_hash__,
   orders.id,
   orders.total
 FROM s.orders VERSION AS OF 0 AS orders
@@ -44,7 +44,7 @@ USING (
     orders.id,
     orders.total,
     SUM(orders.__ivm_count__) AS __ivm_count__,
-    XXHASH64(orders.id, orders.total) AS __ivm_hash__
+    XXHASH64(orders.id, orders.total, orders.id IS NULL, orders.total IS NULL) AS __ivm_hash__
   FROM delta_orders AS orders
   WHERE
     orders.total > 10
@@ -55,11 +55,12 @@ USING (
     SUM(orders.__ivm_count__) <> 0
 ) AS change
 ON stored.__ivm_hash__ = change.__ivm_hash__
-AND stored.id IS NOT DISTINCT FROM change.id
-AND stored.total IS NOT DISTINCT FROM change.total
 AND (
   stored.id BETWEEN 1 AND 2 OR stored.id IS NULL
 )
+WHEN MATCHED AND stored.id IS DISTINCT FROM change.id
+OR stored.total IS DISTINCT FROM change.total THEN UPDATE SET
+  __ivm_count__ = RAISE_ERROR('Two different rows of the view have the same hash')
 WHEN MATCHED AND stored.__ivm_count__ + change.__ivm_count__ = 0 THEN DELETE
 WHEN MATCHED THEN UPDATE SET
   __ivm_count__ = stored.__ivm_count__ + change.__ivm_count__
