@@ -10,7 +10,7 @@ from python_ivm.sources.history import SourceChange
 
 FEW_ROWS = 20_000
 """Changed rows, of all sources together."""
-FEW_BYTES = 64 * 2**20
+FEW_BYTES = 24 * 2**20
 """Bytes of the tables that are read without bounds on their keys, as Delta has stored them."""
 _NARROW = 1_000
 """So many keys may lie between the lowest and the highest one."""
