@@ -102,8 +102,8 @@ class Found:
         commit: Its commit.
         intact: Whether nothing but the refreshes wrote rows since it.
         version: The state's version; None if there is no state.
-        steady: The sources that the last refresh found unchanged, by planner key; none if the
-            history does not tell.
+        steady: The sources that have probably not changed, by planner key: those that the last
+            refresh found unchanged, and all of them after a build.
     """
 
     bookmark: Bookmark | None
@@ -131,14 +131,18 @@ def newest(commits: Sequence[Commit]) -> Found:
 
 
 def _steady(bookmark: Bookmark, commit: Commit, earlier: Sequence[Commit]) -> frozenset[str]:
-    """The sources that a bookmark has at the version of the one before.
+    """The sources that a bookmark has at the version of the one before, if there is one.
+
+    A build does not tell which of its sources change; that they do not is the better guess. If it
+    is wrong, the next refresh asks a little more, once; the other one would be wrong at each
+    refresh that finds nothing to do, as such a refresh leaves no bookmark.
 
     They are known again by the times of their newest commits. A later commit has another one: the
     bookmark's own commit came between, so much later that no writer's clock is wrong by as much.
     """
     bookmarks = (Bookmark.of(commit.user_metadata) for commit in earlier)
     former = next((b for b in bookmarks if b is not None and b.refresh < bookmark.refresh), None)
-    known = former.sources if former is not None else {}
+    known = former.sources if former is not None else bookmark.sources
     return frozenset(
         key
         for key, version in bookmark.sources.items()

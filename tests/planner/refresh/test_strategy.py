@@ -118,7 +118,8 @@ def test_the_history_of_a_source_that_seldom_changes_is_not_asked_for(
 
     monkeypatch.setattr(xs, "history", noting)
     for changed, questions in (
-        (["x"], {"x", "y"}),  # nothing is known yet
+        ([], set()),  # after a build all are taken to be as they were
+        (["x"], {"x"}),
         ([], {"x"}),
         (["x"], {"x"}),
         (["y"], {"x", "y"}),
@@ -187,7 +188,7 @@ def test_sizes_are_asked_for_now_and_then(xs: OddLake, monkeypatch: pytest.Monke
     for number in range(2, 34):
         xs.change("x", insert=[(1, number)])
         xs.run("m", SQL)
-    assert asked == ["m__ivm_state"] * 3  # the first refresh, the 17th and the 33rd
+    assert asked.count("m__ivm_state") == 3  # the first refresh, the 17th and the 33rd
 
 
 def test_data_and_bookmark_travel_in_one_commit_with_a_growing_fence(xs: OddLake) -> None:
