@@ -69,7 +69,8 @@ def merge(
         bound: Bounds what is read by the keys of the changed rows.
 
     Returns:
-        The statement. Each stored row is matched by at most one row of its source.
+        The statement. Each stored row is matched by at most one row of its source; rows of a bag
+        that have one hash stop it.
     """
     update = _Update(layout, terms, changes)
     source = share_deltas(merge_projections(update.source()))
@@ -78,12 +79,7 @@ def merge(
     query = renderer.with_ctes(renderer.query(check(source)))
     target = state.copy()
     target.set("alias", exp.TableAlias(this=exp.to_identifier(STORED)))
-    on: list[exp.Expr]
-    if layout.is_bag:
-        on = [exp.EQ(this=stored(HASH), expression=change(HASH))]
-        on += _same_keys([k for k in layout.keys if k.name in layout.compared], STORED, CHANGE)
-    else:
-        on = _same_keys(layout.keys, STORED, CHANGE)
+    on = _found_by(layout)
     bounded = [key for key in layout.keys if columns[key.name] in ranges]
     for key in bounded[:_MOST_BOUNDS]:
         on += ranges[columns[key.name]].holds(stored(key.name), or_null=True)
@@ -93,6 +89,15 @@ def merge(
         on=exp.and_(*on) if on else exp.true(),
         whens=exp.Whens(expressions=update.clauses()),
     )
+
+
+def _found_by(layout: Layout) -> list[exp.Expr]:
+    """What finds the stored row that a row of the change belongs to."""
+    if not layout.is_bag:
+        return _same_keys(layout.keys, STORED, CHANGE)
+    same_hash = exp.EQ(this=stored(HASH), expression=change(HASH))
+    compared = [key for key in layout.keys if key.name in layout.compared]
+    return [same_hash, *_same_keys(compared, STORED, CHANGE)]
 
 
 def _same_keys(keys: Iterable[Named], left: str, right: str) -> list[exp.Expr]:
