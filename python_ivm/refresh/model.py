@@ -184,6 +184,10 @@ class Model:
             found[table.key] = TableSchema(table.parts, renamed)
         return found
 
+    def states(self) -> set[str]:
+        """The model's own state, and those of the maintained models that it reads, by key."""
+        return {".".join(self.request.state).lower(), *self._catalog.hidden}
+
     def size(self, parts: tuple[str, ...]) -> int | None:
         """A Delta table's size in bytes, maybe that of some refreshes ago; None if unknown."""
         name = ".".join(parts).lower()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from sqlglot import exp
 
@@ -10,8 +10,10 @@ from python_ivm.sources.history import SourceChange
 
 FEW_ROWS = 20_000
 """Changed rows, of all sources together."""
-FEW_BYTES = 24 * 2**20
+FEW_BYTES = 64 * 2**20
 """Bytes of the tables that are read without bounds on their keys, as Delta has stored them."""
+STATE_WEIGHT = 3
+"""A byte of a state counts for so many: its rows are short, some numbers without texts."""
 _NARROW = 1_000
 """So many keys may lie between the lowest and the highest one."""
 
@@ -22,6 +24,7 @@ def reads_little(
     merge: exp.Expr,
     changes: Iterable[SourceChange],
     size: Callable[[Name], int | None],
+    states: Collection[str],
 ) -> bool:
     """Whether a MERGE reads few rows, as far as history and sizes tell.
 
@@ -29,6 +32,7 @@ def reads_little(
         merge: The statement.
         changes: What happened to the sources whose change it reads.
         size: A table's size in bytes; None if it is not known. Asked only if few rows changed.
+        states: Which of the tables are states of models, by planner key.
     """
     rows = [change.rows for change in changes]
     if any(number is None for number in rows) or sum(filter(None, rows)) > FEW_ROWS:
@@ -36,9 +40,11 @@ def reads_little(
     left = FEW_BYTES
     for name in read_without_bounds(merge):
         bytes_ = size(name)
-        if bytes_ is None or bytes_ > left:
+        if bytes_ is None:
             return False
-        left -= bytes_
+        left -= bytes_ * (STATE_WEIGHT if ".".join(name).lower() in states else 1)
+        if left < 0:
+            return False
     return True
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from python_ivm.algebra.nodes import ClockFilter
 from python_ivm.delta.compile import delta
@@ -191,7 +192,12 @@ class Planner:
                 clock,
                 Bounding(self.model, changes),
                 version,
-                lambda merge: reads_little(merge, read.values(), self.model.size),
+                partial(
+                    reads_little,
+                    changes=read.values(),
+                    size=self.model.size,
+                    states=self.model.states(),
+                ),
             )
             after = replace(after, sizes=self.model.sizes)
             fence = emit.fence(self.request, number)

@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 import sqlglot
 
-from python_ivm.refresh.reading import FEW_BYTES, FEW_ROWS, read_without_bounds, reads_little
+from python_ivm.refresh.reading import (
+    FEW_BYTES,
+    FEW_ROWS,
+    STATE_WEIGHT,
+    read_without_bounds,
+    reads_little,
+)
 from python_ivm.sources.history import Change, Commit, SourceChange, SourceVersion, since
 
 MERGE = """MERGE INTO s.v__ivm_state AS stored USING (
@@ -50,11 +56,18 @@ def change(rows: int | None) -> SourceChange:
 
 
 def test_few_rows_and_few_bytes_are_little() -> None:
-    assert reads_little(merge(), [change(FEW_ROWS)], lambda _: FEW_BYTES // 2)
-    assert not reads_little(merge(), [change(FEW_ROWS)], lambda _: FEW_BYTES // 2 + 1)
-    assert not reads_little(merge(), [change(FEW_ROWS), change(1)], lambda _: 0)
-    assert not reads_little(merge(), [change(None)], lambda _: 0)
-    assert not reads_little(merge(), [change(1)], lambda _: None)
+    assert reads_little(merge(), [change(FEW_ROWS)], lambda _: FEW_BYTES // 2, ())
+    assert not reads_little(merge(), [change(FEW_ROWS)], lambda _: FEW_BYTES // 2 + 1, ())
+    assert not reads_little(merge(), [change(FEW_ROWS), change(1)], lambda _: 0, ())
+    assert not reads_little(merge(), [change(None)], lambda _: 0, ())
+    assert not reads_little(merge(), [change(1)], lambda _: None, ())
+
+
+def test_bytes_of_a_state_count_for_more() -> None:
+    bytes_ = FEW_BYTES // (STATE_WEIGHT + 1)
+    assert reads_little(merge(), [change(1)], lambda _: bytes_, {"s.v__ivm_state"})
+    assert not reads_little(merge(), [change(1)], lambda _: bytes_ + 1, {"s.v__ivm_state"})
+    assert reads_little(merge(), [change(1)], lambda _: bytes_ + 1, {"s.other__ivm_state"})
 
 
 def test_sizes_are_asked_for_only_where_they_matter() -> None:
@@ -64,9 +77,9 @@ def test_sizes_are_asked_for_only_where_they_matter() -> None:
         asked.append(name)
         return 0
 
-    assert not reads_little(merge(), [change(FEW_ROWS + 1)], size)
+    assert not reads_little(merge(), [change(FEW_ROWS + 1)], size, ())
     assert asked == []
-    assert reads_little(merge(" AND b.k = 7"), [change(1)], size)
+    assert reads_little(merge(" AND b.k = 7"), [change(1)], size, ())
     assert asked == [STATE]
 
 
