@@ -10,7 +10,7 @@ from sqlglot import exp
 from python_ivm.refresh.request import Warehouse
 from python_ivm.refresh.versions import is_delta, state_history
 from python_ivm.sql.inline import Relation
-from python_ivm.sql.parse import table_references
+from python_ivm.sql.parse import table_key, table_references
 from python_ivm.state.public import hidden_columns, over_hidden_columns
 
 _SESSION_CATALOG = "spark_catalog"
@@ -67,16 +67,16 @@ class Catalog:
         name = self.full_name(parts, namespace)
         # A temporary view comes before a table of its name, but not in the text of a view.
         asked = parts if namespace is None and len(parts) == 1 else name
-        if is_delta(self._warehouse, asked, ".".join(name).lower() in self._steady):
+        if is_delta(self._warehouse, asked, table_key(name) in self._steady):
             return Relation(name)
         view = self._warehouse.definition(asked)
         if view is None and asked != name and self._hides(asked, name):
-            self.opaque[".".join(parts).lower()] = "it is a temporary view without a text"
+            self.opaque[table_key(parts)] = "it is a temporary view without a text"
             return Relation(parts)
         if view is None:
             return Relation(name)
         if not view.namespace:
-            self.opaque[".".join(parts).lower()] = "it is a temporary view"
+            self.opaque[table_key(parts)] = "it is a temporary view"
             return Relation(parts)
         differing = [
             key
@@ -100,7 +100,7 @@ class Catalog:
 
     def keep(self, relation: Relation, why: str) -> None:
         """Note that a view cannot be taken apart."""
-        self.opaque[".".join(relation.name).lower()] = why
+        self.opaque[table_key(relation.name)] = why
 
     def _adapted(self, name: tuple[str, ...], tree: exp.Query) -> exp.Query:
         """The tree of a view; of a maintained model's public view, one over its state's rows."""

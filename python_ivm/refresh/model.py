@@ -18,7 +18,7 @@ from python_ivm.sources.history import SourceChange
 from python_ivm.sql.clock import asked, at, calls
 from python_ivm.sql.determinism import check_deterministic
 from python_ivm.sql.inline import Reading, read
-from python_ivm.sql.parse import DIALECT, TableReference, parse, pipe, without_terminator
+from python_ivm.sql.parse import DIALECT, TableReference, parse, pipe, table_key, without_terminator
 from python_ivm.sql.schema import Schemas, TableSchema
 from python_ivm.state.bookmark import NOT_BUILT, Bookmark, Found, digest
 
@@ -186,11 +186,11 @@ class Model:
 
     def states(self) -> set[str]:
         """The model's own state, and those of the maintained models that it reads, by key."""
-        return {".".join(self.request.state).lower(), *self._catalog.hidden}
+        return {table_key(self.request.state), *self._catalog.hidden}
 
     def size(self, parts: tuple[str, ...]) -> int | None:
         """A Delta table's size in bytes, maybe that of some refreshes ago; None if unknown."""
-        name = ".".join(parts).lower()
+        name = table_key(parts)
         if name not in self.sizes:
             detail = self.warehouse.detail(parts)
             if detail is None or detail.bytes is None:

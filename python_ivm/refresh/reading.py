@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from sqlglot import exp
 
 from python_ivm.sources.history import SourceChange
+from python_ivm.sql.parse import table_key
 
 FEW_ROWS = 20_000
 """Changed rows, of all sources together."""
@@ -42,7 +43,7 @@ def reads_little(
         bytes_ = size(name)
         if bytes_ is None:
             return False
-        left -= bytes_ * (STATE_WEIGHT if ".".join(name).lower() in states else 1)
+        left -= bytes_ * (STATE_WEIGHT if table_key(name) in states else 1)
         if left < 0:
             return False
     return True

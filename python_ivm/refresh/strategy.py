@@ -21,7 +21,7 @@ from python_ivm.refresh.statements import Refresh, Statement, Strategy
 from python_ivm.sources.clock import CLOCK
 from python_ivm.sources.history import Change, SourceChange
 from python_ivm.sql.clock import at
-from python_ivm.sql.parse import pin_versions
+from python_ivm.sql.parse import pin_versions, table_key
 from python_ivm.state.bookmark import Bookmark
 
 
@@ -293,7 +293,7 @@ class Planner:
         view = self.warehouse.definition(self.request.view)
         if not commits or view is None:
             return []
-        pinned = pin_versions(view.text, {_key(self.request.state): commits[0].version})
+        pinned = pin_versions(view.text, {table_key(self.request.state): commits[0].version})
         return [emit.keep_view(self.request, pinned)] if pinned != view.text else []
 
     def _allow(self, reason: Reason, feeds: Reason | None) -> Reason:
@@ -352,10 +352,6 @@ _CLOCK_MOVED = Reason(
     "CLOCK_MOVED", "the date or time that the query asks for beside its conditions is another one"
 )
 _ALWAYS_WARN = frozenset({"SOURCE_NOT_DELTA", "STATE_MODIFIED", "PLANNER_ERROR", "NOT_PARSED"})
-
-
-def _key(parts: tuple[str, ...]) -> str:
-    return ".".join(parts).lower()
 
 
 def _refuse_duplicates(columns: list[str]) -> None:

@@ -19,6 +19,7 @@ from python_ivm.sql.parse import (
     parse,
     quoted_name,
     reference,
+    table_key,
     table_nodes,
     without_terminator,
 )
@@ -173,7 +174,7 @@ class _Reader:
             assert subquery is not None
             subquery.set("this", tree)
             tree = outer
-        key = ".".join(relation.name).lower()
+        key = table_key(relation.name)
         columns = (*view.shown, *(f"{name} {kind}" for name, kind in view.columns.items()))
         said = "\n".join((view.text, *view.namespace, *columns))
         return Reading(text, tree, inner.tables, {key: said, **inner.views})

@@ -22,6 +22,11 @@ DIALECT = SparkSql()
 _UNCLOSED = re.compile(r"Missing (?P<mark>.+) from \d+:(?P<offset>\d+)")
 
 
+def table_key(parts: tuple[str, ...]) -> str:
+    """The name by which the planner knows a table: its parts in lower case."""
+    return ".".join(parts).lower()
+
+
 @dataclass(frozen=True)
 class TableReference:
     """A table as the model's text names it.
@@ -44,8 +49,8 @@ class TableReference:
 
     @property
     def key(self) -> str:
-        """The name by which the planner knows the table: its parts in lower case."""
-        return ".".join(part.lower() for part in self.parts)
+        """The name by which the planner knows the table."""
+        return table_key(self.parts)
 
 
 def parse(sql: str) -> exp.Query:

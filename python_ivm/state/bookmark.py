@@ -103,7 +103,7 @@ class Found:
         intact: Whether nothing but the refreshes wrote rows since it.
         version: The state's version; None if there is no state.
         steady: The sources that have probably not changed, by planner key: those that the last
-            refresh found unchanged, and all of them after a build.
+            refresh found unchanged, and all of them where the history tells of no other refresh.
     """
 
     bookmark: Bookmark | None
@@ -133,8 +133,8 @@ def newest(commits: Sequence[Commit]) -> Found:
 def _steady(bookmark: Bookmark, commit: Commit, earlier: Sequence[Commit]) -> frozenset[str]:
     """The sources that a bookmark has at the version of the one before, if there is one.
 
-    A build does not tell which of its sources change; that they do not is the better guess. If it
-    is wrong, the next refresh asks a little more, once; the other one would be wrong at each
+    A first build does not tell which of its sources change; that they do not is the better guess.
+    If it is wrong, the next refresh asks a little more, once; the other one would be wrong at each
     refresh that finds nothing to do, as such a refresh leaves no bookmark.
 
     They are known again by the times of their newest commits. A later commit has another one: the

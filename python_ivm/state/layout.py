@@ -188,9 +188,10 @@ def _bag_layout(
         safe = SAFE.match(item.name) and not item.name.startswith("__ivm_")
         name = item.name if safe else f"__ivm_col_{number}__"
         column = exp.column(name, quoted=True)
-        if item.name in nested:
+        kind = nested.get(item.name, "")
+        if kind:
             compared.add(name)
-        if is_map(nested.get(item.name, "")):
+        if is_map(kind):
             keys.append(Named(name, entries(item.expression)))
             shown.append(Named(item.name, of_entries(column)))
         else:

@@ -274,7 +274,7 @@ class _Update:
         clauses = []
         found = [k.name for k in layout.keys if k.name not in layout.compared]
         if layout.is_bag and found:
-            clauses.append(unless_equal([(stored(name), change(name)) for name in found]))
+            clauses.append(unless_equal(found))
         if not self.inserts_only and not layout.is_global:
             empty = exp.EQ(this=added(COUNT), expression=exp.Literal.number(0))
             clauses.append(exp.When(matched=True, condition=empty, then=exp.var("DELETE")))

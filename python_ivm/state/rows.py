@@ -12,11 +12,12 @@ from sqlglot import exp
 
 from python_ivm.algebra.nodes import COUNT
 from python_ivm.sql.bind import Query
+from python_ivm.state.counters import change, stored
 
 VIEW = "__ivm_view__"
 """Under this name the types of the view's columns stand among those of relations."""
 
-COLLISION = "Two different rows of the view have the same hash"
+COLLISION = "two different rows of the view have the same hash"
 """What the ``MERGE`` says when it stops."""
 
 _NESTED = ("array<", "map<", "struct<")
@@ -53,13 +54,13 @@ def row_hash(values: Sequence[exp.Expr]) -> exp.Expr:
     return exp.Anonymous(this="xxhash64", expressions=hashed)
 
 
-def unless_equal(pairs: Sequence[tuple[exp.Expr, exp.Expr]]) -> exp.When:
+def unless_equal(names: Sequence[str]) -> exp.When:
     """The clause that stops a ``MERGE`` which found a row by its hash and not by its values.
 
     Args:
-        pairs: Columns that must agree; at least one pair.
+        names: The columns that must agree; at least one.
     """
-    differ = [exp.NullSafeNEQ(this=one, expression=other) for one, other in pairs]
+    differ = [exp.NullSafeNEQ(this=stored(name), expression=change(name)) for name in names]
     stop = exp.Anonymous(this="raise_error", expressions=[exp.Literal.string(COLLISION)])
     update = exp.EQ(this=exp.column(COUNT, quoted=True), expression=stop)
     return exp.When(matched=True, condition=exp.or_(*differ), then=exp.Update(expressions=[update]))

@@ -225,7 +225,7 @@ def _fallback(message: str) -> Reason | None:
     if any(sign in message for sign in _FEED_GAP):
         return Reason("CHANGE_FEED_GAP", f"the sources' changes cannot be read: {first}")
     if any(sign in message for sign in _TWO_ROWS):
-        return Reason("HASH_COLLISION", COLLISION[0].lower() + COLLISION[1:])
+        return Reason("HASH_COLLISION", COLLISION)
     if any(sign in message for sign in _TOO_LARGE):
         return Reason("SUM_OVERFLOW", f"a number grew too large on the way: {first}")
     if _INTO_CHAR in message:

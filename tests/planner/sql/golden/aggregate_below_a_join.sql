@@ -95,7 +95,7 @@ USING (
 ON stored.__ivm_hash__ = change.__ivm_hash__
 WHEN MATCHED AND stored.nation IS DISTINCT FROM change.nation
 OR stored.n IS DISTINCT FROM change.n THEN UPDATE SET
-  __ivm_count__ = RAISE_ERROR('Two different rows of the view have the same hash')
+  __ivm_count__ = RAISE_ERROR('two different rows of the view have the same hash')
 WHEN MATCHED AND stored.__ivm_count__ + change.__ivm_count__ = 0 THEN DELETE
 WHEN MATCHED THEN UPDATE SET
   __ivm_count__ = stored.__ivm_count__ + change.__ivm_count__

@@ -60,7 +60,7 @@ AND (
 )
 WHEN MATCHED AND stored.id IS DISTINCT FROM change.id
 OR stored.total IS DISTINCT FROM change.total THEN UPDATE SET
-  __ivm_count__ = RAISE_ERROR('Two different rows of the view have the same hash')
+  __ivm_count__ = RAISE_ERROR('two different rows of the view have the same hash')
 WHEN MATCHED AND stored.__ivm_count__ + change.__ivm_count__ = 0 THEN DELETE
 WHEN MATCHED THEN UPDATE SET
   __ivm_count__ = stored.__ivm_count__ + change.__ivm_count__
