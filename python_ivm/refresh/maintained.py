@@ -22,6 +22,7 @@ from python_ivm.refresh.storable import (
 )
 from python_ivm.sources.clock import CLOCK
 from python_ivm.sql.bind import Query, bind
+from python_ivm.sql.clock_words import refuse_clock_words
 from python_ivm.sql.functions import check_user_functions
 from python_ivm.sql.parse import DIALECT, pipe, position
 from python_ivm.sql.schema import kind_of
@@ -57,6 +58,7 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
     if model.unread is not None:
         return not_parsed(model.unread)
     schemas = model.schemas()
+    refuse_clock_words(model.reading.tree, schemas)
     if types is None and (unseen := model.unversioned()):
         return model.not_delta(unseen[0])
     try:

@@ -31,6 +31,7 @@ NONDETERMINISTIC_NAMES = frozenset(
         "rand", "randn", "random", "uuid", "randstr", "uniform", "shuffle", "version",
         "monotonically_increasing_id", "spark_partition_id", "input_file_name",
         "input_file_block_start", "input_file_block_length", "java_method", "reflect",
+        "try_reflect",
     }
 )  # fmt: skip
 CLOCK_NAMES = frozenset(
@@ -42,7 +43,7 @@ CLOCK_NAMES = frozenset(
 SESSION_NAMES = frozenset(
     {
         "current_user", "user", "session_user", "current_database", "current_schema",
-        "current_catalog", "current_timezone",
+        "current_catalog", "current_timezone", "current_path",
     }
 )  # fmt: skip
 SESSION_TYPES: tuple[type[exp.Expr], ...] = tuple(
@@ -57,9 +58,6 @@ SESSION_TYPES: tuple[type[exp.Expr], ...] = tuple(
     )
     if hasattr(exp, name)
 )
-
-_SPECIAL_STRINGS = frozenset({"today", "now", "yesterday", "tomorrow"})
-"""Strings that Spark casts to a date or time by the clock."""
 
 _BARE_CLOCK = frozenset({"localtimestamp", "current_time"})
 """Names without parentheses that are the clock where no column has them."""
@@ -98,7 +96,8 @@ def check_deterministic(query: exp.Query) -> None:
                 "source.",
                 **place(node),
             )
-        _refuse_hidden_clock(node)
+        if isinstance(node, exp.Column):
+            _refuse_bare_clock(node)
         if isinstance(node, SESSION_TYPES) or name in SESSION_NAMES:
             raise Unsupported(
                 f"{shown} depends on the session that runs the refresh",
@@ -117,22 +116,16 @@ def check_deterministic(query: exp.Query) -> None:
             )
 
 
-def _refuse_hidden_clock(node: exp.Expr) -> None:
-    """Refuse what Spark reads as the clock although no call of a function stands there."""
-    word = node.name.lower() if isinstance(node, (exp.Literal, exp.Column)) else ""
-    if isinstance(node, exp.Literal) and node.is_string:
-        into = isinstance(node.parent, (exp.Cast, exp.TsOrDsToDate, exp.StrToDate, exp.StrToTime))
-        if not into or word.strip().split(" ")[0] not in _SPECIAL_STRINGS:
-            return
-    elif not (isinstance(node, exp.Column) and word in _BARE_CLOCK and not node.table):
-        return
-    if isinstance(node, exp.Column) and node.this.quoted:
+def _refuse_bare_clock(column: exp.Column) -> None:
+    """Refuse a name that is the clock although no call of a function stands there."""
+    word = column.name.lower()
+    if word not in _BARE_CLOCK or column.table or column.this.quoted:
         return
     raise Unsupported(
         f"{word} changes without any change of the sources",
         operator=word,
         hint="Use current_date() or current_timestamp() in a condition.",
-        **place(node),
+        **place(column),
     )
 
 

@@ -92,6 +92,9 @@ def test_a_wrong_model(
         ("select i from s.x\nwhere current_time() > i", 2, None, "current_time()"),
         ("select i from s.x where cast('today' as date) > '2024-01-01'", 1, None, "today"),
         ("select count(*) c from s.x group by shuffle(array(i))", 1, 37, "shuffle()"),
+        ("select i from s.x where\ncast(v as date) >= 'today'", 2, None, "today"),
+        ("select i from s.x where try_reflect('java.util.UUID', 'randomUUID') = 'a'", 1, 25, None),
+        ("select current_path() p from s.x", 1, 8, "current_path()"),
         ("select monotonically_increasing_id() m from s.x", 1, 8, None),
         ("select input_file_name() f from s.x", 1, 8, "input_file_name()"),
         ("select current_user() u, i from s.x", 1, 8, "current_user()"),
@@ -123,6 +126,9 @@ def test_a_function_that_its_sources_do_not_decide(
         "select 'now()' as word, i from s.x -- rand()",
         "select date_add(date '2024-01-01', i) d from s.x",
         "select xxhash64(i) h from s.x",
+        "select case when i > 1 then 'today' else 'later' end as day from s.x",
+        "select i from (select i, if(i > 1, 'today', 'later') as w from s.x) q where w = 'today'",
+        "select i from s.x where cast(v as string) in ('now', 'later')",
     ],
 )
 def test_must_not_fire_for_what_only_looks_so(shop: Lake, sql: str) -> None:
