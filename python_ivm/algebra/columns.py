@@ -40,6 +40,36 @@ def columns_of(expression: exp.Expr) -> set[ColumnRef]:
     return {ColumnRef(c.table, c.name) for c in found}
 
 
+BESIDE = frozenset(
+    {
+        "any", "before", "changed", "copies", "keys", "now", "null", "nulls", "row", "rows",
+        "rows_before", "some", "sums", "tagged", "tags", "top", "unknown",
+    }
+)  # fmt: skip
+"""What the rules name relations of their own by, after the one that they stand beside."""
+
+
+def beside(relation: str, what: str) -> str:
+    """The name of a relation that a rule makes beside one of the plan.
+
+    No other relation has it, as names are given so that none :func:`may_be_beside` another.
+
+    Args:
+        relation: The one of the plan, or a label that no other operator has.
+        what: One of :data:`BESIDE`.
+    """
+    assert what in BESIDE, what
+    return f"{relation}_{what}"
+
+
+def may_be_beside(name: str, relation: str) -> bool:
+    """Whether a rule might give a name to something beside a relation."""
+    return name.startswith(f"{relation}_") and name.endswith(_ENDS)
+
+
+_ENDS = tuple(f"_{what}" for what in BESIDE)
+
+
 def flat_names(columns: Iterable[ColumnRef], taken: Iterable[str] = ()) -> dict[ColumnRef, str]:
     """A name for each column that no other has, its own where it can be.
 
@@ -53,7 +83,7 @@ def flat_names(columns: Iterable[ColumnRef], taken: Iterable[str] = ()) -> dict[
     for column in every:
         clash = sum(other.name == column.name for other in every) > 1 or column.name in reserved
         name = f"{column.relation}_{column.name}" if clash else column.name
-        while name in names.values():
+        while name in names.values() or name in reserved:
             name += "_"
         names[column] = name
     return names

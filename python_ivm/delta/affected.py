@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from python_ivm.algebra.columns import ColumnRef, Named, columns_of, flat_names, substitute
+from python_ivm.algebra.columns import ColumnRef, Named, beside, columns_of, flat_names, substitute
 from python_ivm.algebra.nodes import Join, Node, Project, SemiJoin, UnionAll, Values
 from python_ivm.delta.term import Changes, Term
 
@@ -72,13 +72,14 @@ def affected(
     asked = {c for condition in conditions for c in columns_of(condition)}
     kept = [c for c in right.schema if whole_rows or c in asked]
     names = flat_names(kept, taken=("tag",))
-    changed, changed_columns = _changed(f"{label}_changed", names, asked, inner(right, changes))
-    tags = Values(f"{label}_tags", ("tag",), ((_number(1),), (_number(-1),)))
+    terms = inner(right, changes)
+    changed, changed_columns = _changed(beside(label, "changed"), names, asked, terms)
+    tags = Values(beside(label, "tags"), ("tag",), ((_number(1),), (_number(-1),)))
     tag = ColumnRef(tags.relation, "tag").expression()
     candidates = SemiJoin(
         asking, changed, tuple(substitute(c, changed_columns) for c in conditions)
     )
-    tagged = f"{label}_tagged"
+    tagged = beside(label, "tagged")
 
     def side(node: Node, sign: int) -> Project:
         items = [Named(name, column.expression()) for column, name in names.items()]

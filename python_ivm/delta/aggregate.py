@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from python_ivm.algebra.columns import ColumnRef, Named, columns_of, substitute
+from python_ivm.algebra.columns import ColumnRef, Named, beside, columns_of, substitute, under
 from python_ivm.algebra.nodes import COUNT, Aggregate, Node, Project, SemiJoin, UnionAll, Window
 from python_ivm.delta.term import Changes, Term
 
@@ -49,7 +49,7 @@ def _by_tag(node: Aggregate, rows: Node, tag: exp.Expr) -> Term:
 
 def affected_groups(node: Aggregate, terms: list[Term]) -> Node:
     """The keys of the groups that a delta of the input touches (with duplicates)."""
-    relation = f"{node.relation}_keys"
+    relation = beside(node.relation, "keys")
     parts = tuple(Project(term.plan, relation, term.named(node.keys)) for term in terms)
     if len(parts) == 1:
         return parts[0]
@@ -59,8 +59,8 @@ def affected_groups(node: Aggregate, terms: list[Term]) -> Node:
 def _same_group(node: Aggregate) -> tuple[exp.Expr, ...]:
     return tuple(
         exp.NullSafeEQ(
-            this=ColumnRef(f"{node.relation}_rows", key.name).expression(),
-            expression=ColumnRef(f"{node.relation}_keys", key.name).expression(),
+            this=ColumnRef(beside(node.relation, "rows"), key.name).expression(),
+            expression=ColumnRef(beside(node.relation, "keys"), key.name).expression(),
         )
         for key in node.keys
     )
@@ -68,29 +68,20 @@ def _same_group(node: Aggregate) -> tuple[exp.Expr, ...]:
 
 def _tagged_rows(node: Aggregate, changes: Changes) -> tuple[UnionAll, dict[ColumnRef, exp.Expr]]:
     """The input's rows now (+1) and before (-1): keys, and the columns that the measures read."""
-    relation = f"{node.relation}_rows"
-    used = sorted(
-        {c for m in node.measures for c in columns_of(m.expression)},
-        key=lambda c: (c.relation, c.name),
+    relation = beside(node.relation, "rows")
+    used = {c for m in node.measures for c in columns_of(m.expression)}
+    arguments, columns = under(
+        relation,
+        sorted(used, key=lambda c: (c.relation, c.name)),
+        taken=[key.name for key in node.keys],
     )
-    taken = {key.name for key in node.keys}
-    arguments: dict[ColumnRef, str] = {}
-    for column in used:
-        name = column.name if column.name not in taken else f"{column.relation}_{column.name}"
-        while name in taken:
-            name += "_"
-        taken.add(name)
-        arguments[column] = name
-    items = (*node.keys, *(Named(name, c.expression()) for c, name in arguments.items()))
+    items = (*node.keys, *arguments)
 
     def tagged(part: Node, sign: int) -> Project:
         return Project(part, relation, (*items, Named(COUNT, _sign(sign))))
 
     parts = (tagged(changes.post(node.input), 1), tagged(changes.pre(node.input), -1))
     names = tuple(item.name for item in (*items, Named(COUNT, _sign(1))))
-    columns: dict[ColumnRef, exp.Expr] = {
-        c: ColumnRef(relation, name).expression() for c, name in arguments.items()
-    }
     return UnionAll(parts, relation, names), columns
 
 
@@ -105,7 +96,7 @@ def _global(node: Aggregate, changes: Changes) -> list[Term]:
         (changes.post(node.input), 1, "now"),
         (changes.pre(node.input), -1, "before"),
     ):
-        inside = Aggregate(part, f"{node.relation}_row", (), node.measures)
+        inside = Aggregate(part, beside(node.relation, "row"), (), node.measures)
         items = tuple(Named(c.name, c.expression()) for c in inside.schema)
         plan = Project(inside, node.relation, (*items, Named(COUNT, _sign(sign))))
         count = ColumnRef(node.relation, COUNT).expression()

@@ -28,6 +28,8 @@ from python_ivm.delta.origins import (
     keeps,
 )
 
+BOUNDS = "bounds"
+"""The mark of a condition that was added here."""
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
@@ -93,6 +95,8 @@ class Range:
         if self.each is not None and not self._without_gaps():
             listed = [self._literal(value) for value in self.each]
             conditions.append(exp.In(this=column.copy(), expressions=listed))
+        for condition in conditions:
+            condition.meta[BOUNDS] = True
         if not or_null:
             return conditions
         null = exp.Is(this=column.copy(), expression=exp.Null())

@@ -16,7 +16,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from python_ivm.algebra.columns import ColumnRef, substitute, under
+from python_ivm.algebra.columns import ColumnRef, beside, substitute, under
 from python_ivm.algebra.nodes import Filter, FullJoin, LeftJoin, Mark, Node
 from python_ivm.algebra.plans import size
 from python_ivm.delta.affected import Inner, affected, negative
@@ -62,8 +62,9 @@ def _left_alone(node: FullJoin, partner: Node, side: Node, changes: Changes, inn
 def _asked(node: FullJoin, partner: Node, side: Node, changes: Changes) -> Term:
     """The partner's rows that have a match now and had none before, or the other way round."""
     label = _label(node, side)
-    now, columns, matches = _marked(f"{label}_now", partner, changes.post(side), node, {})
-    before, columns, matched = _marked(f"{label}_before", now, changes.pre(side), node, columns)
+    post, pre = changes.post(side), changes.pre(side)
+    now, columns, matches = _marked(beside(label, "now"), partner, post, node, {})
+    before, columns, matched = _marked(beside(label, "before"), now, pre, node, columns)
     matches = substitute(matches, columns)
     flipped = Filter(before, exp.NEQ(this=matches, expression=matched))
     count = exp.Case().when(matches.copy(), exp.Literal.number(-1)).else_(exp.Literal.number(1))

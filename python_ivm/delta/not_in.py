@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from python_ivm.algebra.columns import ColumnRef, Named, columns_of, substitute, under
+from python_ivm.algebra.columns import ColumnRef, Named, beside, columns_of, substitute, under
 from python_ivm.algebra.conditions import conjuncts, null_rejected, true_or_null
 from python_ivm.algebra.nodes import Filter, Join, Node, Project, SemiJoin, Sort
 from python_ivm.algebra.normalize import bottom_up
@@ -81,20 +81,20 @@ def _without_null_listed(
 ) -> SemiJoin:
     """The rows for which the list has no NULL."""
     nulls = Filter(node.right, _is_null(listed))
-    rows, conditions = _renamed(nulls, f"{node.label}_nulls", others)
-    return SemiJoin(left, rows, conditions, True, f"{node.label}_null")
+    rows, conditions = _renamed(nulls, beside(node.label, "nulls"), others)
+    return SemiJoin(left, rows, conditions, True, beside(node.label, "null"))
 
 
 def _without_null_asked(
     node: SemiJoin, left: Node, asked: ColumnRef, others: tuple[exp.Expr, ...]
 ) -> SemiJoin:
     """The rows that are not NULL, or for which the list is empty."""
-    rows, conditions = _renamed(node.right, f"{node.label}_some", others)
+    rows, conditions = _renamed(node.right, beside(node.label, "some"), others)
     if not others:
         any_row = Sort(rows, (), limit=exp.Literal.number(1))
         one = tuple(Named(c.name, c.expression()) for c in rows.schema)
-        rows = Project(any_row, f"{node.label}_any", one)
-    return SemiJoin(left, rows, (_is_null(asked), *conditions), True, f"{node.label}_unknown")
+        rows = Project(any_row, beside(node.label, "any"), one)
+    return SemiJoin(left, rows, (_is_null(asked), *conditions), True, beside(node.label, "unknown"))
 
 
 def _renamed(

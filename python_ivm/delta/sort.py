@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from python_ivm.algebra.columns import ColumnRef, Named
+from python_ivm.algebra.columns import ColumnRef, Named, beside, under
 from python_ivm.algebra.nodes import COUNT, Project, Sort
 from python_ivm.delta.affected import Inner
 from python_ivm.delta.term import Changes, Term
@@ -19,14 +19,13 @@ def delta(node: Sort, changes: Changes, inner: Inner) -> list[Term]:
     if node.limit is None and node.offset is None:
         return inner(node.input, changes)
     first = next((c.relation for c in node.schema), "rows")  # only their number may be asked for
-    relation = f"{first}_top"
-    names = {c: f"{c.relation}_{c.name}" for c in node.schema}
+    relation = beside(first, "top")
+    items, columns = under(relation, node.schema)
     terms = []
     for part, sign, title in (
         (changes.post(node), 1, "now"),
         (changes.pre(node), -1, "before"),
     ):
-        items = tuple(Named(name, c.expression()) for c, name in names.items())
         plan = Project(part, relation, (*items, Named(COUNT, exp.Literal.number(sign))))
         terms.append(
             Term(
@@ -34,7 +33,7 @@ def delta(node: Sort, changes: Changes, inner: Inner) -> list[Term]:
                 ColumnRef(relation, COUNT).expression(),
                 False,
                 f"the rows that LIMIT keeps {title}",
-                {c: ColumnRef(relation, name).expression() for c, name in names.items()},
+                columns,
             )
         )
     return terms

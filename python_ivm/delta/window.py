@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from python_ivm.algebra.columns import ColumnRef, Named, columns_of, substitute
+from python_ivm.algebra.columns import ColumnRef, Named, beside, columns_of, substitute, under
 from python_ivm.algebra.nodes import COUNT, Node, Project, SemiJoin, UnionAll, Window
 from python_ivm.delta.affected import Inner
 from python_ivm.delta.term import Changes, Term
@@ -17,22 +17,16 @@ from python_ivm.delta.term import Changes, Term
 
 def delta(node: Window, changes: Changes, inner: Inner) -> list[Term]:
     """One term: the rows of affected partitions with their new and their old values."""
-    relation = f"{node.relation}_rows"
-    used = sorted(
-        {c for e in node.expressions for c in columns_of(e)}, key=lambda c: (c.relation, c.name)
-    )
-    names = {c: f"{c.relation}_{c.name}" for c in used}
-    columns: dict[ColumnRef, exp.Expr] = {
-        c: ColumnRef(relation, name).expression() for c, name in names.items()
-    }
-    items = tuple(Named(name, c.expression()) for c, name in names.items())
+    relation = beside(node.relation, "rows")
+    used = {c for e in node.expressions for c in columns_of(e)}
+    items, columns = under(relation, sorted(used, key=lambda c: (c.relation, c.name)))
     rows: Node = UnionAll(
         tuple(
             Project(part, relation, (*items, Named(COUNT, exp.Literal.number(sign))))
             for part, sign in ((changes.post(node.input), 1), (changes.pre(node.input), -1))
         ),
         relation,
-        (*names.values(), COUNT),
+        (*(item.name for item in items), COUNT),
     )
     if node.partition:
         rows = _affected_partitions(node, rows, columns, inner(node.input, changes))
@@ -55,7 +49,7 @@ def delta(node: Window, changes: Changes, inner: Inner) -> list[Term]:
 def _affected_partitions(
     node: Window, rows: Node, columns: dict[ColumnRef, exp.Expr], terms: list[Term]
 ) -> SemiJoin:
-    relation = f"{node.relation}_keys"
+    relation = beside(node.relation, "keys")
     keys = tuple(Named(f"key_{n}", key) for n, key in enumerate(node.partition, 1))
     parts = tuple(Project(term.plan, relation, term.named(keys)) for term in terms)
     changed = parts[0] if len(parts) == 1 else UnionAll(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from python_ivm.algebra.columns import ColumnRef, Named
+from python_ivm.algebra.columns import ColumnRef, Named, may_be_beside
 from python_ivm.algebra.nodes import (
     Aggregate,
     ClockFilter,
@@ -195,9 +195,14 @@ class Binder:
     def name(self, wanted: str) -> str:
         """A relation name that nothing else in the plan has."""
         candidates = itertools.chain([wanted], (f"{wanted}_{n}" for n in itertools.count(2)))
-        found = next(c for c in candidates if c not in self.taken)
+        found = next(c for c in candidates if self._is_free(c))
         self.taken.add(found)
         return found
+
+    def _is_free(self, name: str) -> bool:
+        return name not in self.taken and not any(
+            may_be_beside(name, other) or may_be_beside(other, name) for other in self.taken
+        )
 
     def query(self, tree: exp.Expr, wanted: str, ctes: Mapping[str, Cte]) -> Node:
         """Bind a query expression; the result is a relation named like ``wanted``."""

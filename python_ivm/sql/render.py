@@ -14,7 +14,7 @@ from typing import TypeVar, cast
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 
-from python_ivm.algebra.columns import ColumnRef, Named, columns_of, substitute
+from python_ivm.algebra.columns import ColumnRef, Named, beside, columns_of, substitute
 from python_ivm.algebra.nodes import (
     Aggregate,
     At,
@@ -333,7 +333,7 @@ class Renderer:
                 )
             ),
             view=True,
-            alias=_alias(f"{relation}_copies", ("copy",)),
+            alias=_alias(beside(relation, "copies"), ("copy",)),
         )
         select = self._open(node.input).where(
             exp.GT(this=exp.paren(node.times.copy()), expression=exp.Literal.number(0)), copy=False

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from python_ivm.algebra.columns import ColumnRef, Named
+from python_ivm.algebra.columns import ColumnRef, Named, beside
 from python_ivm.algebra.nodes import Aggregate, Filter, Node, Project, Repeat, UnionAll
 
 
@@ -30,7 +30,7 @@ def set_operation(
     tagged = tuple(
         Project(
             part,
-            f"{relation}_rows",
+            beside(relation, "rows"),
             (
                 *(Named(key, c.expression()) for key, c in zip(keys, part.schema, strict=True)),
                 Named(counts[0], exp.Literal.number(int(side == 0))),
@@ -39,7 +39,7 @@ def set_operation(
         )
         for side, part in enumerate(parts)
     )
-    rows = UnionAll(tagged, f"{relation}_rows", (*keys, *counts))
+    rows = UnionAll(tagged, beside(relation, "rows"), (*keys, *counts))
 
     def column(name: str) -> exp.Expr:
         return ColumnRef(rows.relation, name).expression()

@@ -215,8 +215,8 @@ class Subqueries:
         self, node: Node, other: Node, conditions: tuple[exp.Expr, ...]
     ) -> tuple[Node, exp.Expr, dict[ColumnRef, exp.Expr]]:
         relation = self.around.binder.name("marked")
-        items, step = under(relation, node.schema)
         mark = f"{relation}_match"
+        items, step = under(relation, node.schema, taken=(mark,))
         marked = Mark(node, other, conditions, relation, items, mark)
         return marked, ColumnRef(relation, mark).expression(), step
 

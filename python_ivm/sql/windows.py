@@ -112,12 +112,13 @@ def _extended(
 ) -> tuple[Node, list[exp.Expr]]:
     relation = binder.name("windowed")
     used = {c for e in expressions for c in columns_of(e)}
-    items, mapping = under(relation, (c for c in node.schema if c in used))
+    names = [f"{relation}_{number}" for number in range(1, len(together) + 1)]
+    items, mapping = under(relation, (c for c in node.schema if c in used), taken=names)
     functions: list[Named] = []
     values: list[tuple[exp.Window, exp.Expr]] = []
     for window in together:
         if all(window != w for w, _ in values):
-            name = f"{relation}_{len(functions) + 1}"
+            name = names[len(functions)]
             functions.append(Named(name, window.copy()))
             values.append((window.copy(), ColumnRef(relation, name).expression()))
 

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from python_ivm.sources.clock import Instant
 from python_ivm.sources.history import Change, Commit, SourceVersion
 
-FORMAT = 1
+FORMAT = 2
 """The version of the bookmark's format and of the state's layout; another one means a rebuild."""
 
 _MINUTE = 60_000

@@ -47,8 +47,8 @@ def added(name: str) -> exp.Add:
 
 
 def hidden(name: str, purpose: str) -> str:
-    """A name beside a counter's that no column of a model can have."""
-    return f"__ivm_{name.strip('_').removeprefix('ivm_')}_{purpose}__"
+    """A name beside a counter's that neither a column of a model nor another counter can have."""
+    return f"{name}{purpose}" if name.startswith("__ivm_") else f"__ivm_{name}_{purpose}__"
 
 
 @dataclass(frozen=True)
@@ -185,8 +185,8 @@ class Extremum(OfArgument):
         """The extreme value among the rows that came, and among those that went."""
         if inserts_only:
             return (Named(self.name, self.build()),)
-        came = exp.Case().when(exp.Not(this=negative(count)), self.argument.copy())
-        went = exp.Case().when(negative(count), self.argument.copy())
+        came = exp.Case().when(exp.Not(this=is_negative(count)), self.argument.copy())
+        went = exp.Case().when(is_negative(count), self.argument.copy())
         return (Named(self.name, self._extreme(came)), Named(self._gone, self._extreme(went)))
 
     def merged(self) -> exp.Expr:
@@ -250,6 +250,6 @@ class Recomputed(Counter):
         return None
 
 
-def negative(count: exp.Expr) -> exp.Expr:
+def is_negative(count: exp.Expr) -> exp.Expr:
     """Whether a signed multiplicity is one of rows that went."""
     return exp.LT(this=operand(count.copy()), expression=exp.Literal.number(0))

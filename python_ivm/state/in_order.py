@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from python_ivm.algebra.columns import ColumnRef, Named, columns_of, substitute, under
+from python_ivm.algebra.columns import ColumnRef, Named, beside, columns_of, substitute, under
 from python_ivm.algebra.nodes import Aggregate, Node, Window
 from python_ivm.errors import NotYetImplemented
 from python_ivm.sql.aggregates import (
@@ -78,15 +78,16 @@ def _aggregate(node: Aggregate, types: Mapping[str, str]) -> Node:
         if is_distinct(core(measure.expression)):
             raise _refused(measure.expression, "adds distinct floating numbers below an operator")
         values += [a for a in arguments(core(measure.expression)) if a not in values]
-    relation = f"{node.relation}_sums"
+    relation = beside(node.relation, "sums")
     others = [m for m in node.measures if m not in rounding]
     named = [item.expression for item in (*node.keys, *others)]
-    items, columns = under(relation, sorted({c for e in named for c in columns_of(e)}, key=str))
+    used = sorted({c for e in named for c in columns_of(e)}, key=str)
+    names = [f"{relation}_{number}" for number in range(1, len(rounding) + 1)]
+    items, columns = under(relation, used, taken=names)
     partition = tuple(key.expression for key in node.keys)
     functions = []
     sums: dict[str, exp.Expr] = {}
-    for number, measure in enumerate(rounding, 1):
-        name = f"{relation}_{number}"
+    for name, measure in zip(names, rounding, strict=True):
         functions.append(Named(name, _over(measure.expression, partition, values)))
         sums[measure.name] = exp.Max(this=ColumnRef(relation, name).expression())
     return Aggregate(
@@ -125,9 +126,10 @@ def _window(node: Window, types: Mapping[str, str]) -> Window:
 
 def _running(node: Window, running: list[Named]) -> Window:
     """Each row's sum up to it, one row after the other; then that of the last of its peers."""
-    relation = f"{node.relation}_rows_before"
+    relation = beside(node.relation, "rows_before")
     used = sorted({c for e in node.expressions for c in columns_of(e)}, key=str)
-    items, columns = under(relation, used)
+    names = [f"{relation}_{number}" for number in range(1, 2 * len(running) + 1)]
+    items, columns = under(relation, used, taken=names)
     ties = [c.expression() for c in used]
     inner: list[Named] = []
     outer: dict[str, exp.Expr] = {}
@@ -140,7 +142,7 @@ def _running(node: Window, running: list[Named]) -> Window:
         so_far = number.copy()
         so_far.set("spec", rows_so_far())
         number.set("this", exp.RowNumber())
-        value, last = (f"{relation}_{len(inner) + n}" for n in (1, 2))
+        value, last = names[len(inner) : len(inner) + 2]
         inner += [Named(value, so_far), Named(last, number)]
         picked = (ColumnRef(relation, name).expression() for name in (value, last))
         window.set("this", exp.Anonymous(this="max_by", expressions=list(picked)))

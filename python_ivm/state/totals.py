@@ -15,7 +15,7 @@ from python_ivm.state.counters import (
     added,
     change,
     column_of,
-    negative,
+    is_negative,
     stored,
 )
 from python_ivm.state.sql_type import Kind, SqlType
@@ -59,7 +59,7 @@ class Total(OfArgument):
         total = Named(self.name, gained)
         if self.kind is not Kind.FLOATING or inserts_only:
             return (total,)
-        left = exp.And(this=negative(count), expression=not_null(self.argument))
+        left = exp.And(this=is_negative(count), expression=not_null(self.argument))
         gone = exp.Case().when(left, exp.Literal.number(1)).else_(exp.Literal.number(0))
         return (total, Named(self._gone, exp.Sum(this=gone)))
 

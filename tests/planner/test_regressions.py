@@ -712,3 +712,71 @@ def test_a_generator_of_a_field_of_a_merged_column(lake: Lake) -> None:
     lake.change("t", insert=[(2, {"xs": [9]})])
     view.refresh()
     view.shows((1, 7), (1, 8), (2, 9))
+
+
+def test_counters_of_columns_that_differ_in_underscores(xy: Lake) -> None:
+    """`hidden` took them off, so that two counters had one name, and each change a rebuild."""
+    view = View(xy, "select i, min(v) as x, max(v) as x_, min(v + 1) as ivm_x from s.x group by i")
+    changed(xy)
+    view.refresh(Strategy.INCREMENTAL)
+
+
+def test_counters_of_the_planner_beside_columns_named_like_them(xy: Lake) -> None:
+    view = View(xy, "select i, min(v) as min_1, max(v) - min(v + 1) as w from s.x group by i")
+    changed(xy)
+    view.refresh(Strategy.INCREMENTAL)
+
+
+def test_a_window_over_columns_whose_names_run_together(lake: Lake) -> None:
+    """`a.b_c` and `a_b.c` were both called `a_b_c`."""
+    lake.create("x", {"i": "int", "b_c": "int"}, [(1, 1), (1, 2), (2, 5)])
+    lake.create("y", {"i": "int", "c": "int"}, [(1, 7), (2, 8)])
+    view = View(
+        lake,
+        "select a.b_c, a_b.c, rank() over (partition by a.i order by a.b_c, a_b.c) as r "
+        "from s.x a join s.y a_b on a.i = a_b.i",
+    )
+    lake.change("x", delete=[(1, 1)], insert=[(1, 3)])
+    view.refresh(Strategy.INCREMENTAL)
+
+
+def test_a_limit_over_columns_whose_names_run_together(lake: Lake) -> None:
+    lake.create("x", {"i": "int", "b_c": "int"}, [(1, 1), (1, 2), (2, 5)])
+    lake.create("y", {"i": "int", "c": "int"}, [(1, 7), (2, 8)])
+    view = View(
+        lake,
+        "select sum(b_c) as s, count(*) as n, max(c) as hi from (select a.b_c, a_b.c "
+        "from s.x a join s.y a_b on a.i = a_b.i order by a.b_c, a_b.c limit 2) q",
+    )
+    lake.change("x", delete=[(1, 1)], insert=[(1, 3)])
+    view.refresh(Strategy.INCREMENTAL)
+
+
+def test_columns_named_like_the_windows_functions(lake: Lake) -> None:
+    lake.create("x", {"i": "int", "windowed_1": "int"}, [(1, 1), (1, 2), (2, 5)])
+    view = View(
+        lake,
+        "select windowed_1, rank() over (partition by i order by windowed_1) as r from s.x",
+    )
+    lake.change("x", delete=[(1, 1)], insert=[(1, 3)])
+    view.refresh(Strategy.INCREMENTAL)
+
+
+@pytest.mark.parametrize("alias", ["exists_changed", "exists_tags", "exists_tagged", "exists_2"])
+@pytest.mark.parametrize("first", [True, False])
+def test_aliases_named_like_what_stands_beside_an_operator(
+    xy: Lake, alias: str, first: bool
+) -> None:
+    """The MERGE had two relations of one name, and failed."""
+    one = f"(select {alias}.i, {alias}.v from s.x {alias} where exists ({{}} = {alias}.i))"
+    other = "(select x.i as j, x.v as tag from s.x where not exists ({} = x.i))"
+    left, right = (q.format("select 1 from s.y where y.i") for q in (one, other))
+    sides = (left, right) if first else (right, left)
+    view = View(xy, f"select * from {sides[0]} l full join {sides[1]} {alias} on i = j")
+    for _ in range(2):
+        xy.change("y", insert=[(3,)], delete=[(1,)])
+        changed(xy)
+        view.refresh(Strategy.INCREMENTAL)
+        xy.change("x", delete=[(1, 3), (3, 0)], insert=[(1, 1), (2, 5)])
+        xy.change("y", delete=[(3,)], insert=[(1,)])
+        view.refresh(Strategy.INCREMENTAL)

@@ -39,7 +39,7 @@ VALUES = {
     STRUCT: ({"a": 1, "b": "a"}, {"a": 1, "b": "a"}, {"a": 2, "b": None}, None),
 }
 NAMES = {
-    INT: ("k", "i", "j"),
+    INT: ("k", "i", "j", "b_k", "tag"),
     TEXT: ("s",),
     DATE: ("d",),
     DECIMAL: ("m",),
@@ -50,7 +50,8 @@ NAMES = {
 # Names that the planner itself uses in what it emits are as good as any other.
 ALIASES = (
     "a", "b", "c", "delta", "lost", "changed", "recomputed", "net_delta", "source", "state",
-    "stored", "change", "q_rows", "q_keys", "delta_t1", "ivm_view", "ivm_view_groups",
+    "stored", "change", "q_rows", "q_keys", "delta_t1", "ivm_view", "ivm_view_groups", "a_b",
+    "a_rows", "a_keys", "exists_changed", "exists_tags", "exists_tagged", "in_list_nulls",
 )  # fmt: skip
 LARGEST = 1000
 """Upper bound for the estimated rows of an intermediate result."""
