@@ -30,7 +30,7 @@ test: setup ## Run the default test suite (ARGS='-k name' to choose)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 test-spark: setup ## Run all of the tests on Spark, of which `make test` takes some
-	$(BIN)/python -m pytest tests/spark tests/integration --ivm-all-on-spark $(ARGS)
+	$(BIN)/python -m pytest tests/spark tests/integration --ivm-all-on-spark --ivm-kill --ivm-spark-examples 10 $(ARGS)
 
 test-tpcds: setup ## Maintain the 99 queries of TPC-DS on DuckDB and Spark (ARGS='-k q14' to choose)
 	$(BIN)/python -m pytest tests/tpcds --ivm-tpcds $(ARGS)

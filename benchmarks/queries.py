@@ -156,7 +156,7 @@ def _parts(query: Query, measured: Measured) -> dict[str, float]:
     if model.strategy != "incremental":
         raise SystemExit(f"{query.name} was not refreshed: {model.message}")
     return {
-        "dbt": model.seconds - trace.refreshing,
+        "dbt": model.seconds - trace.planning - sum(s.seconds for s in trace.inside),
         "planning": trace.planning,
         "metadata": trace.seconds("metadata"),
         "settings": trace.seconds("setting"),

@@ -9,9 +9,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from dbt.adapters.sparkivm import refresher
 from dbt.adapters.sparkivm.conf import SessionConf
 from dbt.adapters.sparkivm.ivm import IvmMixin
 from dbt.adapters.sparkivm.session import SessionHandle
+from dbt.adapters.sparkivm.warehouse import Row, SparkWarehouse
+from python_ivm.refresh.request import Request
+from python_ivm.refresh.statements import Refresh
+from python_ivm.refresh.strategy import plan_refresh
 
 KINDS = {"MERGE": "write", "CREATE": "write", "INSERT": "write", "SET": "setting"}
 
@@ -46,21 +51,16 @@ class Trace:
 
     Attributes:
         statements: all statements of dbt, in order; `inside` those of a model's refresh.
-        refreshing: seconds in `adapter.ivm_request` and `ivm_refresh`, planning and all.
+        planning: seconds in the planner, without its questions.
     """
 
     statements: list[Statement] = field(default_factory=list)
     inside: list[Statement] = field(default_factory=list)
-    refreshing: float = 0.0
+    planning: float = 0.0
 
     def seconds(self, kind: str) -> float:
         """The time of a refresh's statements of one kind."""
         return sum(s.seconds for s in self.inside if s.kind == kind)
-
-    @property
-    def planning(self) -> float:
-        """The time of the refresh that went into none of its statements: the planner's."""
-        return self.refreshing - sum(s.seconds for s in self.inside)
 
 
 @contextmanager
@@ -78,14 +78,31 @@ def traced() -> Iterator[Trace]:
     def inside(call: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(call)  # with dbt's mark of what Jinja may call
         def timed(*arguments: Any, **options: Any) -> Any:
-            first, began = len(trace.statements), time.perf_counter()
+            first = len(trace.statements)
             try:
                 return call(*arguments, **options)
             finally:
-                trace.refreshing += time.perf_counter() - began
                 trace.inside += trace.statements[first:]
 
         return timed
+
+    def plan(request: Request, warehouse: SparkWarehouse, *forced: Any) -> Refresh:
+        ask, asking, began = warehouse._query, 0.0, time.perf_counter()
+
+        def asked(sql: str) -> list[Row]:
+            nonlocal asking
+            question = time.perf_counter()
+            try:
+                return ask(sql)
+            finally:
+                asking += time.perf_counter() - question
+
+        warehouse._query = asked
+        try:
+            return plan_refresh(request, warehouse, *forced)
+        finally:
+            warehouse._query = ask
+            trace.planning += time.perf_counter() - began - asking
 
     def setting(name: str) -> Callable[..., Any]:
         def timed(conf: SessionConf, key: str, *value: str) -> Any:
@@ -108,8 +125,10 @@ def traced() -> Iterator[Trace]:
             setattr(SessionConf, name, setting(name))
         for name, call in calls.items():
             setattr(IvmMixin, name, inside(call))
+        refresher.plan_refresh = plan
         yield trace
     finally:
+        refresher.plan_refresh = plan_refresh
         for name, method in kept.items():
             setattr(SessionHandle, name, method)
         for name, method in settings.items():

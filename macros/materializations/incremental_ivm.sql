@@ -22,11 +22,7 @@
       model, compiled_code, target_relation,
       full_refresh=full_refresh, partial=(flags.EMPTY or flags.SAMPLE) | as_bool
   ) -%}
-  {%- set sources = [] -%}
-  {%- for node in model.depends_on.nodes if node in graph.sources -%}
-    {%- do sources.append(graph.sources[node]) -%}
-  {%- endfor -%}
-  {%- set outcome = adapter.ivm_refresh(request, sources) -%}
+  {%- set outcome = adapter.ivm_refresh(request, graph) -%}
   {%- for statement in outcome.refresh.statements if statement.writes_data -%}
     {%- do write(statement.sql) -%}
   {%- endfor -%}

@@ -240,6 +240,13 @@ def merge_statement(
     return Statement(Kind.MERGE, text(tree), small=little(tree))
 
 
+def keep_bookmark(request: Request) -> Statement:
+    """A statement that changes no row: its commit has a new bookmark. Both are still missing."""
+    nothing = "(SELECT 1 AS one WHERE FALSE) AS change"
+    sql = f"MERGE INTO {relation_name(request.state)} AS stored USING {nothing} ON FALSE"
+    return Statement(Kind.MERGE, f"{sql}\nWHEN MATCHED THEN DELETE", small=True)
+
+
 def mark_rows_as_deleted(request: Request) -> Statement:
     """Lets a MERGE mark the rows of a file as deleted, where it would write the others anew."""
     name = relation_name(request.state)

@@ -18,7 +18,7 @@ from python_ivm.sources.history import SourceChange
 from python_ivm.sql.clock import asked, at, calls
 from python_ivm.sql.determinism import check_deterministic
 from python_ivm.sql.inline import Reading, read
-from python_ivm.sql.parse import DIALECT, TableReference, parse, pipe, table_key, without_terminator
+from python_ivm.sql.parse import TableReference, essence, parse, table_key, without_terminator
 from python_ivm.sql.schema import Schemas, TableSchema
 from python_ivm.state.bookmark import NOT_BUILT, Bookmark, Found, digest
 
@@ -68,8 +68,7 @@ class Model:
             self.reading = self._left_to_spark(error)
         else:
             check_deterministic(parsed)
-            if pipe(text) is None:  # else the tree has not all that the text says
-                text = parsed.sql(dialect=DIALECT, comments=False)
+            text = essence(text)
             self.reading = read(request.sql, self._catalog)
             check_deterministic(self.reading.tree)
         self.query_hash = digest(text, dict(request.settings))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 
 from sqlglot import exp
 
+from python_ivm.delta.bounds import BOUNDS
 from python_ivm.sources.history import SourceChange
 from python_ivm.sql.parse import table_key
 
@@ -52,9 +53,10 @@ def reads_little(
 def read_without_bounds(merge: exp.Expr) -> list[Name]:
     """The tables that a MERGE reads, its target among them, as often as it reads them whole.
 
-    A read is bounded by a condition that compares a column with literals: whole numbers or dates,
-    of which the statistics of files and row groups tell where they are. A wide range may be all
-    that there is. Of its target Delta reads whole files, whatever the condition.
+    A read is bounded by the condition that its key is one of a change's: of whole numbers and dates
+    the statistics of files and row groups tell where they are. A wide range may be all that there
+    is, and so may what the user's own conditions leave. Of its target Delta reads whole files,
+    whatever the condition.
     """
     bounded = {(id(scope), alias) for scope, alias in _bounds(merge)}
     return [
@@ -73,17 +75,12 @@ def read_without_bounds(merge: exp.Expr) -> list[Name]:
 
 def _bounds(merge: exp.Expr) -> Iterator[tuple[exp.Expr | None, str]]:
     for condition in merge.find_all(exp.Between, exp.In, exp.EQ):
-        column = condition.this.unnest()
-        literals = [
-            condition.args.get("low"),
-            condition.args.get("high"),
-            *condition.expressions,
-            condition.args.get("expression"),
-        ]
-        given = [literal for literal in literals if literal is not None]
+        if not condition.meta.get(BOUNDS):
+            continue
         if isinstance(condition, exp.Between) and _width(condition) > _NARROW:
             continue
-        if isinstance(column, exp.Column) and given and all(map(_is_key, given)):
+        column = condition.this.unnest()
+        if isinstance(column, exp.Column):
             yield _scope(condition), column.table
 
 
@@ -91,11 +88,6 @@ def _width(condition: exp.Between) -> int:
     """How many whole numbers lie in a range; 0 for a range of something else."""
     low, high = condition.args["low"], condition.args["high"]
     return int(high.to_py()) - int(low.to_py()) + 1 if low.is_int and high.is_int else 0
-
-
-def _is_key(value: exp.Expr) -> bool:
-    value = value.this if isinstance(value, (exp.Cast, exp.Neg)) else value
-    return isinstance(value, exp.Literal)
 
 
 def _scope(node: exp.Expr) -> exp.Expr | None:

@@ -134,7 +134,10 @@ class Request:
 
 
 class Warehouse(Protocol):
-    """What the planner asks the catalog; each call is one cheap metadata query."""
+    """What the planner asks; all but `texts` of the catalog, by one cheap metadata query.
+
+    `texts` reads a change, and `enable_change_feed` is a commit to a source.
+    """
 
     def history(self, parts: tuple[str, ...], limit: int | None) -> Sequence[Commit] | None:
         """A table's commits, newest first; None if it is missing or not a Delta table."""

@@ -63,7 +63,7 @@ class Refresh:
         strategy: How.
         reason: A stable code for why, such as ``QUERY_CHANGED``.
         explanation: The reason in words.
-        statements: What to run, in order; none for a noop.
+        statements: What to run, in order; for a noop at most one that keeps the bookmark.
         ranges: The read versions of each source, such as ``orders@5→6``.
         warning: What to warn of, if anything.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -18,7 +19,7 @@ from python_ivm.refresh.reason import Reason, planner_error
 from python_ivm.refresh.remembering import Remembering
 from python_ivm.refresh.request import OnConfigurationChange, Policy, Request, Warehouse
 from python_ivm.refresh.statements import Refresh, Statement, Strategy
-from python_ivm.sources.clock import CLOCK
+from python_ivm.sources.clock import CLOCK, Clock
 from python_ivm.sources.history import Change, SourceChange
 from python_ivm.sql.clock import at
 from python_ivm.sql.parse import pin_versions, table_key
@@ -65,11 +66,11 @@ class Planner:
             self._refuse_foreign_table()
         if self.request.partial:
             return self._partial()
+        if bookmark is not None and self._is_another_query(bookmark):
+            return self._query_changed(bookmark)
         reason = forced or self._reason_to_rebuild(bookmark, found.intact)
         if reason is not None or bookmark is None:
             return self._full(reason or _FIRST, bookmark)
-        if self.model.query_hash != bookmark.query:
-            return self._query_changed(bookmark)
         if not self.request.view_exists:
             return self._full(Reason("VIEW_MISSING", "the public view was gone", False), bookmark)
         changes = self.model.changes_since(bookmark)
@@ -78,8 +79,8 @@ class Planner:
         moved = any(change.changed for change in changes.values())
         moved = moved or self.model.clock_moved(bookmark)
         if not moved and not any(c.change is Change.COLUMNS for c in changes.values()):
-            return Refresh(Strategy.NOOP, "UNCHANGED", "no source changed")
-        return self._incremental(bookmark, changes, found.version)
+            return self._noop("no source changed", bookmark, changes)
+        return self._incremental(bookmark, changes)
 
     def _partial(self) -> Refresh:
         """For ``--empty`` and ``--sample``: check the query, and give a new view its columns.
@@ -114,6 +115,9 @@ class Planner:
             )
         return None
 
+    def _is_another_query(self, bookmark: Bookmark) -> bool:
+        return not self.request.full_refresh and self.model.query_hash != bookmark.query
+
     def _refuse_foreign_table(self) -> None:
         """A build would replace whatever has the state's name."""
         state = self.request.state
@@ -146,62 +150,26 @@ class Planner:
 
     # -- strategies ------------------------------------------------------------------------
 
-    def _incremental(
-        self, bookmark: Bookmark, changes: dict[str, SourceChange], version: int | None
-    ) -> Refresh:
-        moved = {key: change for key, change in changes.items() if change.changed}
-        for key, change in moved.items():
-            if change.change is Change.REPLACED:
-                return self._full(
-                    Reason("SOURCE_REPLACED", f"{key} was replaced as a whole"), bookmark
-                )
-        if not bookmark.maintained:
-            return self._full(self._why_not_maintained(), bookmark)
-        how = maintained(self.model, bookmark.types)
+    def _noop(self, told: str, bookmark: Bookmark, changes: Mapping[str, SourceChange]) -> Refresh:
+        """Nothing to do, but for moving a bookmark whose commits a source may soon forget."""
+        old = any(c.post.is_long_after(bookmark.sources[key]) for key, c in changes.items())
+        moved = [emit.keep_bookmark(self.request)] if old else []
+        statements = tuple(self._committed(s, bookmark, changes) for s in moved)
+        return Refresh(Strategy.NOOP, "UNCHANGED", told, statements)
+
+    def _incremental(self, bookmark: Bookmark, changes: dict[str, SourceChange]) -> Refresh:
+        how = self._how_to_refresh(bookmark, changes)
         if isinstance(how, Reason):
             return self._full(how, bookmark)
-        if how.fingerprint != bookmark.fingerprint:
-            return self._full(
-                Reason("SCHEMA_CHANGED", "a column that the query reads changed its type"), bookmark
-            )
-        if self.model.clock_moved(bookmark, how.query.shows):
-            return self._full(_CLOCK_MOVED, bookmark)
-        read = {key: change for key, change in moved.items() if key in how.query.sources}
-        clock = self.model.clock(bookmark)
+        read = {k: c for k, c in changes.items() if c.changed and k in how.query.sources}
         asks_clock = any(isinstance(node, ClockFilter) for node in how.query.plan.walk())
+        clock = self.model.clock(bookmark)
         clock_moved = asks_clock and self.model.clock_moved(bookmark)
         if not read and not clock_moved:
-            return Refresh(Strategy.NOOP, "UNCHANGED", "no row changed that the query reads")
-        only_inserts = {key: change.change is Change.INSERTS for key, change in read.items()}
-        delta_changes = Changes(only_inserts | ({CLOCK: False} if clock_moved else {}))
-        number = bookmark.refresh + 1
-        after = replace(
-            bookmark,
-            refresh=number,
-            sources={key: c.post for key, c in changes.items()},
-            instant=clock.post if clock is not None else None,
-        )
+            return self._noop("no row changed that the query reads", bookmark, changes)
         try:
-            terms = delta(how.layout.input, delta_changes)
-            statement = emit.merge_statement(
-                self.request,
-                how.layout,
-                terms,
-                delta_changes,
-                changes,
-                clock,
-                Bounding(self.model, changes),
-                version,
-                partial(
-                    reads_little,
-                    changes=read.values(),
-                    size=self.model.size,
-                    states=self.model.states(),
-                ),
-            )
-            after = replace(after, sizes=self.model.sizes)
-            fence = emit.fence(self.request, number)
-            statement = replace(statement, bookmark=after.text(), fence=fence)
+            merge = self._merge(how, changes, read, clock, clock_moved)
+            merge = self._committed(merge, bookmark, changes)
         except Exception as error:
             return self._full(planner_error(error, self.warehouse.failure), bookmark)
         ranges = tuple(
@@ -211,8 +179,69 @@ class Planner:
         if clock is not None and clock_moved:
             ranges = (*ranges, clock.range(self.model.asked))
         told = "sources changed" if read else "the clock moved"
-        statements = (*self._tuned(), statement)
-        return Refresh(Strategy.INCREMENTAL, "CHANGED", told, statements, ranges)
+        return Refresh(Strategy.INCREMENTAL, "CHANGED", told, (*self._tuned(), merge), ranges)
+
+    def _how_to_refresh(
+        self, bookmark: Bookmark, changes: Mapping[str, SourceChange]
+    ) -> Maintained | Reason:
+        """The bound query, or why its state cannot be maintained by what changed."""
+        for key, change in changes.items():
+            if change.change is Change.REPLACED:
+                return Reason("SOURCE_REPLACED", f"{key} was replaced as a whole")
+        if not bookmark.maintained:
+            return self._why_not_maintained()
+        how = maintained(self.model, bookmark.types)
+        if isinstance(how, Reason):
+            return how
+        if how.fingerprint != bookmark.fingerprint:
+            told = "the type of a column that the query reads, or what the planner stores, changed"
+            return Reason("SCHEMA_CHANGED", told)
+        if self.model.clock_moved(bookmark, how.query.shows):
+            return _CLOCK_MOVED
+        return how
+
+    def _merge(
+        self,
+        how: Maintained,
+        changes: Mapping[str, SourceChange],
+        read: Mapping[str, SourceChange],
+        clock: Clock | None,
+        clock_moved: bool,
+    ) -> Statement:
+        """The statement that applies what changed in the sources that are read, and the clock."""
+        inserts = {key: change.change is Change.INSERTS for key, change in read.items()}
+        moved = Changes(inserts | ({CLOCK: False} if clock_moved else {}))
+        return emit.merge_statement(
+            self.request,
+            how.layout,
+            delta(how.layout.input, moved),
+            moved,
+            changes,
+            clock,
+            Bounding(self.model, changes),
+            self.model.found.version,
+            partial(
+                reads_little,
+                changes=read.values(),
+                size=self.model.size,
+                states=self.model.states(),
+            ),
+        )
+
+    def _committed(
+        self, statement: Statement, bookmark: Bookmark, changes: Mapping[str, SourceChange]
+    ) -> Statement:
+        """A statement with the next bookmark and its fence."""
+        clock = self.model.clock(bookmark)
+        after = replace(
+            bookmark,
+            refresh=bookmark.refresh + 1,
+            sources={key: change.post for key, change in changes.items()},
+            instant=clock.post if clock is not None else None,
+            sizes=self.model.sizes,
+        )
+        fence = emit.fence(self.request, after.refresh)
+        return replace(statement, bookmark=after.text(), fence=fence)
 
     def _tuned(self) -> list[Statement]:
         """What makes the MERGE cheaper where the last commit wrote large files."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from python_ivm.errors import InvalidModel
@@ -33,8 +34,8 @@ def shows_state(text: str, state: str) -> bool:
         text: The view's text.
         state: The state's name, without its schema.
     """
-    lowered = text.lower()
-    return state.lower() in lowered and "version as of" not in lowered
+    former = re.search(rf"{re.escape(state)}`?\s+version\s+as\s+of\b", text, re.IGNORECASE)
+    return state.lower() in text.lower() and former is None
 
 
 def change_since(

@@ -38,6 +38,10 @@ _ROWS = {
 """The metrics that count an operation's changed rows."""
 
 
+_DAY = 86_400_000
+"""In milliseconds, as the times of commits are."""
+
+
 class Change(Enum):
     """What a range of commits did to a table's rows."""
 
@@ -136,6 +140,14 @@ class SourceVersion:
 
     version: int
     timestamp: str
+
+    def is_long_after(self, bookmark: SourceVersion) -> bool:
+        """Whether a source's history may forget the bookmark's commit before long.
+
+        Delta forgets no commit before there are newer ones, and none of the last day.
+        """
+        times = (self.timestamp, bookmark.timestamp)
+        return all(t.isdigit() for t in times) and int(times[0]) - int(times[1]) > _DAY
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import sqlglot
-from sqlglot import exp
+from sqlglot import Dialect, exp
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import TokenType
 
@@ -25,6 +25,32 @@ _UNCLOSED = re.compile(r"Missing (?P<mark>.+) from \d+:(?P<offset>\d+)")
 def table_key(parts: tuple[str, ...]) -> str:
     """The name by which the planner knows a table: its parts in lower case."""
     return ".".join(parts).lower()
+
+
+_AS_WRITTEN = frozenset(
+    {
+        TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING, TokenType.RAW_STRING,
+        TokenType.HEX_STRING, TokenType.NATIONAL_STRING, TokenType.UNICODE_STRING,
+    }
+)  # fmt: skip
+
+
+def essence(sql: str) -> str:
+    """A text without comments and layout, and with keywords and functions in capitals.
+
+    What a library makes of the text would change with its versions.
+    """
+    tokens = list(Dialect.get_or_raise(DIALECT).tokenize(sql))
+    words = []
+    for number, token in enumerate(tokens):
+        word = sql[token.start : token.end + 1]
+        before, after = (
+            tokens[n].token_type if 0 <= n < len(tokens) else None for n in (number - 1, number + 1)
+        )
+        is_name = token.token_type in _AS_WRITTEN or before in (TokenType.ALIAS, TokenType.DOT)
+        is_call = token.token_type is TokenType.VAR and after is TokenType.L_PAREN
+        words.append(word if is_name and not is_call else word.upper())
+    return " ".join(words)
 
 
 @dataclass(frozen=True)

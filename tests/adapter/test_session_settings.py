@@ -55,11 +55,16 @@ def test_what_the_starting_profile_asked_for_is_taken_back(warnings: list[str]) 
 
 def test_what_cannot_change_is_said_once_without_secrets(warnings: list[str]) -> None:
     started = Started({"spark.driver.memory": "1g"})
-    wanted = {"spark.driver.memory": "2g", "spark.x.secret": "hush", "spark.ui.enabled": "false"}
+    secrets = {
+        "spark.x.secret": "hush",
+        "spark.hadoop.fs.azure.account.key.shop.dfs.core.windows.net": "hush",
+        "spark.hadoop.x.url": "jdbc:postgresql://host/db?user=me&password=hush",
+    }
+    wanted = {"spark.driver.memory": "2g", "spark.ui.enabled": "false", **secrets}
     for _ in range(2):
-        assert applied(started, wanted, "spark.driver.memory", "spark.x.secret") == {}
+        assert applied(started, wanted, "spark.driver.memory", *secrets) == {}
     assert warnings == [
-        "Restart. Without effect: spark.driver.memory=2g (it is 1g), spark.x.secret"
+        f"Restart. Without effect: spark.driver.memory=2g (it is 1g), {', '.join(secrets)}"
     ]
 
 

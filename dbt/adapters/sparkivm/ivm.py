@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from threading import Lock
@@ -83,20 +83,19 @@ class IvmMixin(metaclass=AdapterMeta):
             )
 
     @available.parse(lambda *a, **k: None)
-    def ivm_refresh(self, request: Request, sources: Iterable[Mapping[str, Any]] = ()) -> Outcome:
+    def ivm_refresh(self, request: Request, graph: Mapping[str, Any]) -> Outcome:
         """Plan a model's refresh and carry it out.
 
         Args:
             request: The model and its configuration.
-            sources: The dbt sources that the model reads, as dbt's graph has them.
+            graph: The project's, as dbt gives it to Jinja.
 
         Raises:
             CompilationError: If the model is wrong.
             DbtRuntimeError: If it cannot be refreshed.
         """
         view = self.get_relation(None, request.view[0], request.view[1])
-        names = [(source["schema"], source["identifier"]) for source in sources]
-        warehouse = RunWarehouse(self._ivm_query, names, _answers_of_this_run())
+        warehouse = RunWarehouse(self._ivm_query, _only_read(graph), _answers_of_this_run())
         refresher = Refresher(
             self._ivm_query, self._ivm_conf(), warehouse, lambda: self.drop_relation(view)
         )
@@ -155,6 +154,16 @@ class IvmMixin(metaclass=AdapterMeta):
             names = [column[0] for column in cursor.description or []]
             rows = cursor.fetchall() if names else []
         return [dict(zip(names, row, strict=True)) for row in rows or []]
+
+
+def _only_read(graph: Mapping[str, Any]) -> set[tuple[str, str]]:
+    """The sources that nothing in the project writes, as (schema, name) in lower case.
+
+    A model reads them by views and ephemeral models, too.
+    """
+    read = {(s["schema"], s["identifier"]) for s in graph["sources"].values()}
+    written = {(n["schema"], n.get("alias") or n["name"]) for n in graph["nodes"].values()}
+    return {(a.lower(), b.lower()) for a, b in read} - {(a.lower(), b.lower()) for a, b in written}
 
 
 @lru_cache(maxsize=1)

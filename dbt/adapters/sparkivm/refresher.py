@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from dbt.adapters.events.logging import AdapterLogger
@@ -114,12 +115,15 @@ class Refresher:
             DbtRuntimeError: Spark's errors.
         """
         forced: Reason | None = None
-        for _ in range(_ATTEMPTS):
+        lost = 0
+        while lost < _ATTEMPTS:
             refresh = plan_refresh(request, self._warehouse, forced)
             try:
-                return self._carry_out(request, refresh)
+                with _conflicts(request.model):
+                    return self._carry_out(request, refresh)
             except Conflict:
                 logger.debug(f"{request.model}: another run was faster; planning again")
+                lost += 1
                 request = self._looked_at_again(request)
             except DbtRuntimeError as error:
                 found = _fallback(error.msg)
@@ -175,14 +179,9 @@ class Refresher:
         Raises:
             Conflict: If another run committed a refresh of this number before.
         """
-        try:
-            small = _INTERPRETED if statement.small else {}  # docs/decisions/0021
-            with only_now(self._conf, _commit_settings(statement)), changed(self._conf, small):
-                rows = self._run(statement.sql)
-        except DbtRuntimeError as error:
-            if any(sign in str(error) for sign in _CONFLICT):
-                raise Conflict(str(error), model=request.model) from error
-            raise
+        small = _INTERPRETED if statement.small else {}  # docs/decisions/0021
+        with only_now(self._conf, _commit_settings(statement)), changed(self._conf, small):
+            rows = self._run(statement.sql)
         if statement.fence is None:
             return None
         if statement.kind is Kind.MERGE:
@@ -206,6 +205,17 @@ class Refresher:
                 raise
         with changed(self._conf, {_CONSTRAINTS: "false"}):
             return self._query(sql)
+
+
+@contextmanager
+def _conflicts(model: str) -> Generator[None, None, None]:
+    """Tell Delta's errors of two runs at once from others."""
+    try:
+        yield
+    except DbtRuntimeError as error:
+        if any(sign in str(error) for sign in _CONFLICT):
+            raise Conflict(str(error), model=model) from error
+        raise
 
 
 def _commit_settings(statement: Statement) -> dict[str, str]:

@@ -121,10 +121,10 @@ class SessionHandle(SparkConnectionWrapper):
             DbtDatabaseError: Spark's message, without Java's trace, which goes to dbt's debug log;
                 also if the connection was cancelled.
         """
-        if self._cancelled.is_set():
-            raise DbtDatabaseError("The connection was cancelled.")
-        self._running.set()
+        self._running.set()  # before the question, or a cancel in between would stop nothing
         try:
+            if self._cancelled.is_set():
+                raise DbtDatabaseError("The connection was cancelled.")
             return work(self.session)
         except Exception as error:
             trace = errors.trace_of(error)

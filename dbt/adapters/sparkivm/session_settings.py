@@ -22,7 +22,9 @@ logger = AdapterLogger("SparkIvm")
 # decide which tables one sees.
 _PLACES = frozenset({"spark.master", "spark.sql.warehouse.dir", METASTORE_URL})
 
-_SECRET = re.compile(r"secret|password|token|access[.]?key", re.IGNORECASE)
+_SECRET = re.compile(
+    r"secret|password|passwd|token|credential|(access|account)[._-]?key|[.]sas[.]", re.IGNORECASE
+)
 
 
 @dataclass
@@ -82,7 +84,7 @@ def _comparable(value: str | None) -> str | None:
 
 def _shown(key: str, value: str, actual: str) -> str:
     """A setting that differs, for the log: without values that Spark too hides in its own."""
-    if _SECRET.search(key):
+    if _SECRET.search(key) or _SECRET.search(value) or _SECRET.search(actual):
         return key
     return f"{key}={value} (it is {actual})"
 

@@ -129,7 +129,7 @@ class SparkWarehouse:
                 f"ALTER TABLE {quoted_name(parts)} SET TBLPROPERTIES ({CHANGE_FEED} = true)"
             )
         except DbtRuntimeError:
-            if self.properties(parts).get(CHANGE_FEED) != "true":
+            if SparkWarehouse.properties(self, parts).get(CHANGE_FEED) != "true":
                 raise
 
     def _ask(self, sql: str, *absent: str) -> list[Row] | None:
@@ -147,14 +147,14 @@ class RunWarehouse(SparkWarehouse):
 
     Args:
         query: Runs a statement and gives its rows.
-        sources: The tables that no model of the project writes, as (schema, name).
+        sources: The tables that nothing in the project writes, as (schema, name) in lower case.
         answers: What the run's models asked about them before.
     """
 
     def __init__(self, query: Query, sources: Iterable[tuple[str, str]], answers: Answers) -> None:
         """Take what runs statements, and what is known already."""
         super().__init__(query)
-        self._sources = {(schema.lower(), name.lower()) for schema, name in sources}
+        self._sources = frozenset(sources)
         self._answers = answers
 
     def history(self, parts: tuple[str, ...], limit: int | None) -> Sequence[Commit] | None:
@@ -198,15 +198,25 @@ class RunWarehouse(SparkWarehouse):
 
 
 def _commit(row: Row) -> Commit:
-    parameters = dict(row.get("operationParameters") or {})
+    parameters = _map(row.get("operationParameters"))
     return Commit(
         version=int(row["version"]),
         timestamp=_timestamp(row["timestamp"]),
         operation=str(row["operation"]),
-        mode=str(parameters.get("mode", "")),
-        metrics=dict(row.get("operationMetrics") or {}),
+        mode=str(parameters.get("mode") or parameters.get("outputMode") or ""),
+        metrics=_map(row.get("operationMetrics")),
         user_metadata=row.get("userMetadata"),
     )
+
+
+def _map(value: Any) -> dict[str, Any]:
+    """A column of type map; a Thrift server sends it as text, whose texts it does not escape."""
+    if not isinstance(value, str):
+        return dict(value or {})
+    try:
+        return dict(json.loads(value))
+    except ValueError:
+        return {}
 
 
 def _timestamp(value: Any) -> str:

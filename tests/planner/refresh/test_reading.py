@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 import sqlglot
+from sqlglot import exp
 
+from python_ivm.delta.bounds import BOUNDS, Range
 from python_ivm.refresh.reading import (
     FEW_BYTES,
     FEW_ROWS,
@@ -22,8 +24,12 @@ WHEN NOT MATCHED THEN INSERT (k, w) VALUES (change.k, change.w)"""
 STATE, JOINED = ("s", "v__ivm_state"), ("s", "b")
 
 
-def merge(b: str = "", stored: str = "") -> sqlglot.exp.Expr:
-    return sqlglot.parse_one(MERGE.format(b=b, stored=stored), read="spark")
+def merge(b: str = "", stored: str = "", *, users: bool = False) -> exp.Expr:
+    """The statement with more conditions: the bounds of keys, or the user's own."""
+    tree = sqlglot.parse_one(MERGE.format(b=b, stored=stored), read="spark")
+    for condition in tree.find_all(exp.EQ, exp.Between, exp.In):
+        condition.meta[BOUNDS] = not users and condition.find(exp.Literal) is not None
+    return tree
 
 
 @pytest.mark.parametrize(
@@ -36,8 +42,6 @@ def merge(b: str = "", stored: str = "") -> sqlglot.exp.Expr:
         (" AND b.k BETWEEN -9 AND 991", "", [STATE, JOINED]),
         (" AND b.k BETWEEN -9 AND 991 AND b.k IN (-9, 991)", "", [STATE]),
         (" AND b.d BETWEEN CAST('1999-05-01' AS DATE) AND CAST('2024-05-01' AS DATE)", "", [STATE]),
-        (" AND b.t BETWEEN 'a' AND 'z'", "", [STATE]),
-        (" AND b.w BETWEEN 0.5 AND 99999.5", "", [STATE]),
         (" AND b.k IN (1, 9)", "", [STATE]),
         (" AND b.k = CAST('2024-05-01' AS DATE)", "", [STATE]),
         (" AND d.k = 7", "", [STATE, JOINED]),
@@ -48,6 +52,21 @@ def test_a_key_among_literals_bounds_a_read(
     b: str, stored: str, whole: list[tuple[str, ...]]
 ) -> None:
     assert read_without_bounds(merge(b, stored)) == whole
+
+
+@pytest.mark.parametrize("own", ["b.k = 7", "b.t = 'R'", "b.k BETWEEN 1 AND 9", "b.k IN (1, 9)"])
+def test_a_condition_of_the_users_bounds_nothing(own: str) -> None:
+    """It may leave most of the table."""
+    assert read_without_bounds(merge(f" AND {own}", users=True)) == [STATE, JOINED]
+
+
+def test_what_bounds_a_key_bounds_a_read() -> None:
+    bounds = Range("int", 3, 5, (3, 5)).holds(exp.column("k", table="b"), or_null=True)
+    tree = merge()
+    join = tree.find(exp.Join)
+    assert join is not None
+    join.set("on", exp.and_(join.args["on"], *bounds))
+    assert read_without_bounds(tree) == [STATE]
 
 
 def change(rows: int | None) -> SourceChange:

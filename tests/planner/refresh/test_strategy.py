@@ -15,6 +15,7 @@ from python_ivm.refresh.statements import Kind, Refresh, Strategy
 from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.sources.history import Commit, Detail
 from python_ivm.sql.inline import View
+from python_ivm.sql.parse import essence
 from python_ivm.state.bookmark import Bookmark
 from tests.planner.lake import Lake
 
@@ -249,6 +250,17 @@ def test_comments_and_layout_of_the_text_are_no_change(xs: OddLake) -> None:
     xs.run("m", SQL)
     spaced = "-- note\nselect k,\n  sum(v) t /* total */\nfrom s.x group by k"
     assert xs.run("m", spaced).strategy is Strategy.NOOP
+    assert xs.run("m", "SELECT k, SUM(v) t FROM s.x GROUP BY k").strategy is Strategy.NOOP
+
+
+@pytest.mark.parametrize("now", ["'A'", "'a '", "`a`", "date 'a'"])
+def test_another_text_or_name_is_a_changed_query(xs: OddLake, now: str) -> None:
+    assert essence(f"select k, {now} as c from s.x") != essence("select k, 'a' as c from s.x")
+
+
+def test_the_case_of_a_columns_name_is_a_change(xs: OddLake) -> None:
+    xs.run("m", SQL)
+    assert xs.run("m", SQL.replace(" t ", " T ")).reason == "QUERY_CHANGED"
 
 
 def test_a_changed_setting_is_a_changed_query(xs: OddLake) -> None:
@@ -282,6 +294,43 @@ def test_full_refresh_false_forbids_the_rebuild_of_a_changed_query(xs: OddLake) 
     assert xs.run("m", SQL, full_refresh=False).strategy is Strategy.INCREMENTAL
     with pytest.raises(InvalidModel, match="forbids a rebuild"):
         xs.run("m", SQL.replace("sum", "max"), full_refresh=False)
+
+
+@pytest.mark.parametrize("policy", [Policy.AUTO, Policy.FULL])
+@pytest.mark.parametrize("written", [False, True])
+def test_what_forbids_a_changed_query_comes_before_other_reasons(
+    xs: OddLake, policy: Policy, written: bool
+) -> None:
+    """A state that was written, and the policy `full`, let the new query pass."""
+    xs.run("m", SQL)
+    if written:
+        xs.commits["m__ivm_state"].insert(0, Commit(1, "m-1", "DELETE"))
+    changed = SQL.replace("sum", "max")
+    with pytest.raises(InvalidModel, match="forbids a rebuild"):
+        xs.run("m", changed, full_refresh=False, **under(policy))
+    with pytest.raises(InvalidModel, match="forbids a rebuild"):
+        xs.run("m", changed, **under(policy, on_configuration_change=OnConfigurationChange.FAIL))
+    go_on = under(policy, on_configuration_change=OnConfigurationChange.CONTINUE)
+    assert outcome(xs.run("m", changed, **go_on)) == (Strategy.NOOP, "QUERY_CHANGED")
+
+
+def test_a_source_that_is_only_maintained_does_not_lose_the_bookmarks_commit(xs: OddLake) -> None:
+    """Once the log had forgotten it, a view of which no row had changed was rebuilt."""
+    xs.run("m", SQL)
+    built = xs.commits["x"][0]
+    xs.between_commits = 10 * 3_600_000
+    seen = []
+    for _ in range(4):
+        xs.optimize("x")
+        refresh = xs.run("m", SQL)
+        assert outcome(refresh) == (Strategy.NOOP, "UNCHANGED")
+        seen.append(kinds(refresh))
+    assert seen == [[], [], [Kind.MERGE], []]
+    xs.commits["x"].remove(built)
+    assert xs.run("m", SQL).strategy is Strategy.NOOP
+    xs.change("x", insert=[(2, 2)])
+    assert xs.run("m", SQL, **under(Policy.STRICT)).strategy is Strategy.INCREMENTAL
+    xs.check("m")
 
 
 def test_a_state_that_something_else_wrote_is_rebuilt_with_a_warning(xs: OddLake) -> None:

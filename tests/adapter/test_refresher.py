@@ -1,0 +1,82 @@
+"""What follows from errors of a refresh's statements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.sparkivm import refresher
+from dbt.adapters.sparkivm.refresher import Refresher
+from dbt.adapters.sparkivm.warehouse import Row, SparkWarehouse
+from python_ivm.errors import Conflict
+from python_ivm.refresh.reason import Reason
+from python_ivm.refresh.request import Request
+from python_ivm.refresh.statements import Kind, Refresh, Statement, Strategy
+
+REQUEST = Request("m", "select 1", ("s", "m"), ("s", "m__ivm_state"))
+CONFLICT = "[DELTA_CONCURRENT_APPEND] another one"
+FEED_GAP = "[DELTA_MISSING_CHANGE_DATA] no files"
+
+
+class Conf:
+    """Settings that nobody reads."""
+
+    def get(self, key: str) -> str | None:
+        return None
+
+    def set(self, key: str, value: str) -> None: ...
+
+    def reset(self, key: str) -> None: ...
+
+
+class Run:
+    """A model whose statements fail one after the other, with these errors.
+
+    Attributes:
+        forced: The reason that each plan was given.
+    """
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, kind: Kind, *errors: str) -> None:
+        self.errors = list(errors)
+        self.forced: list[str | None] = []
+        self.kind = kind
+        monkeypatch.setattr(refresher, "plan_refresh", self.plan)
+
+    def plan(self, request: Request, warehouse: object, forced: Reason | None) -> Refresh:
+        self.forced.append(forced and forced.code)
+        if forced is not None:
+            return Refresh(Strategy.FULL, forced.code, forced.text)
+        statement = Statement(self.kind, "DO IT", "bookmark", ("m", 2))
+        return Refresh(Strategy.INCREMENTAL, "CHANGED", "", (statement,))
+
+    def query(self, sql: str) -> list[Row]:
+        if sql == "DO IT" and self.errors:
+            raise DbtRuntimeError(self.errors.pop(0))
+        counts: Mapping[str, int] = dict.fromkeys(("inserted", "updated", "deleted"), 0)
+        return [{f"num_{what}_rows": n for what, n in counts.items()}] if sql == "DO IT" else []
+
+    def refresh(self) -> Refresh:
+        warehouse = SparkWarehouse(self.query)
+        return Refresher(self.query, Conf(), warehouse, lambda: None).refresh(REQUEST).refresh
+
+
+@pytest.mark.parametrize("kind", [Kind.MERGE, Kind.TUNE])
+def test_a_lost_race_is_run_again(monkeypatch: pytest.MonkeyPatch, kind: Kind) -> None:
+    """Of a TUNE it was an error."""
+    run = Run(monkeypatch, kind, CONFLICT, CONFLICT)
+    assert run.refresh().strategy is Strategy.INCREMENTAL
+    assert run.forced == [None] * 3
+
+
+def test_who_loses_every_race_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(Conflict, match="keeps refreshing"):
+        Run(monkeypatch, Kind.MERGE, *[CONFLICT] * 3).refresh()
+
+
+def test_a_gap_that_shows_at_the_last_attempt_is_rebuilt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The user was told of another run instead."""
+    run = Run(monkeypatch, Kind.MERGE, CONFLICT, CONFLICT, FEED_GAP)
+    assert run.refresh().reason == "CHANGE_FEED_GAP"
+    assert run.forced == [None, None, None, "CHANGE_FEED_GAP"]

@@ -1,0 +1,66 @@
+"""What the planner's questions get for an answer, row by row as Spark gives them."""
+
+from __future__ import annotations
+
+import pytest
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.sparkivm.warehouse import Row, RunWarehouse, SparkWarehouse
+from python_ivm.refresh.answers import Answers
+from python_ivm.sources.history import Change
+
+APPENDED = {"numOutputRows": "2"}
+
+
+def commit(**row: object) -> Row:
+    """A row of DESCRIBE HISTORY."""
+    return {"version": 3, "timestamp": "2024-05-01 12:00:00", "userMetadata": None, **row}
+
+
+@pytest.mark.parametrize(
+    ("operation", "parameters", "metrics", "change", "rows"),
+    [
+        ("WRITE", {"mode": "Append"}, APPENDED, Change.INSERTS, 2),
+        ("WRITE", {"mode": "Overwrite"}, APPENDED, Change.GENERAL, None),
+        ("STREAMING UPDATE", {"outputMode": "Append"}, APPENDED, Change.INSERTS, 2),
+        ("STREAMING UPDATE", {"outputMode": "Complete"}, APPENDED, Change.GENERAL, None),
+        ("OPTIMIZE", None, None, Change.NONE, 0),
+        # As Spark's Thrift server sends them: text, in which nothing is escaped.
+        ("WRITE", '{"mode":"Append"}', '{"numOutputRows":"2"}', Change.INSERTS, 2),
+        ("DELETE", '{"predicate":"["(s = \'a\')"]"}', '{"numDeletedRows":"2"}', Change.GENERAL, 2),
+    ],
+)
+def test_a_commit_of_the_history(
+    operation: str, parameters: object, metrics: object, change: Change, rows: int | None
+) -> None:
+    row = commit(operation=operation, operationParameters=parameters, operationMetrics=metrics)
+    found = SparkWarehouse(lambda sql: [row]).history(("s", "x"), 1)
+    assert found is not None
+    assert (found[0].change, found[0].rows) == (change, rows)
+
+
+def test_two_models_may_switch_on_one_change_feed() -> None:
+    """The loser of the race asked what the run knew from before it."""
+    on = "false"
+
+    def query(sql: str) -> list[Row]:
+        nonlocal on
+        if sql.startswith("ALTER"):
+            on = "true"
+            raise DbtRuntimeError("MetadataChangedException")
+        return [{"key": "delta.enableChangeDataFeed", "value": on}]
+
+    warehouse = RunWarehouse(query, [("s", "x")], Answers())
+    assert warehouse.properties(("s", "x")) == {"delta.enableChangeDataFeed": "false"}
+    warehouse.enable_change_feed(("s", "x"))
+    assert warehouse.properties(("s", "x")) == {"delta.enableChangeDataFeed": "true"}
+
+
+def test_a_change_feed_that_cannot_be_switched_on_is_an_error() -> None:
+    def query(sql: str) -> list[Row]:
+        if sql.startswith("ALTER"):
+            raise DbtRuntimeError("no permission")
+        return []
+
+    with pytest.raises(DbtRuntimeError, match="no permission"):
+        RunWarehouse(query, [("s", "x")], Answers()).enable_change_feed(("s", "x"))
