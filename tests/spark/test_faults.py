@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +13,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt.adapters.sparkivm.session import SessionHandle
 from dbt.adapters.sparkivm.warehouse import Row
 from python_ivm.errors import Conflict
+from python_ivm.sources import history
 from tests.spark.workbench import Bench, View, failing, query, refresher
 
 SUMS = "select k, count(*) as n, sum(v) as s from r group by k"
@@ -191,6 +193,25 @@ def test_a_state_changed_by_hand_is_rebuilt(filled: Bench) -> None:
     view.refresh()
     filled.sql(f"restore table {view.state} to version as of 0")
     assert view.refresh("full").refresh.reason == "STATE_MODIFIED"
+
+
+def test_a_bookmark_moves_on_without_a_changed_row(
+    filled: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The history of a source that is only maintained may forget the bookmark's commit."""
+    monkeypatch.setattr(history, "_DAY", -1)
+    view = filled.view(SUMS)
+    before = view.rows()
+    filled.sql("alter table r set tblproperties ('note' = 'kept')")
+    view.refresh("noop")
+    commits = filled.history(view.state)
+    assert commits[0]["operation"] == "MERGE"
+    moved = json.loads(commits[0]["userMetadata"])
+    assert moved["refresh"] == 2
+    assert [v for v, _ in moved["sources"].values()] == [filled.history("r")[0]["version"]]
+    assert view.rows() == before
+    filled.sql("insert into r values (1, 5)")
+    view.refresh()
 
 
 @pytest.mark.parametrize("sql", [SUMS, pytest.param(ROWS, marks=pytest.mark.thorough)])

@@ -159,7 +159,8 @@ def test_models_of_a_run_ask_about_a_source_once_and_see_one_version(
         f"select i, sum(v) as total from {x} group by i",
         b=IVM
         + f"-- depends_on: {{{{ ref('a') }}}}\nselect x.i, y.v from {x} x join {y} y using (i)",
-        c=IVM + f"select count(*) as n from {x}",
+        stage=f"{{{{ config(materialized='view') }}}} select * from {x}",
+        c=IVM + "-- depends_on: {{ ref('a') }}\nselect count(*) as n from {{ ref('stage') }}",
         d=IVM + "select count(*) as n from {{ ref('a') }}",
     )
     project.run()

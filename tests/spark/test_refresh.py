@@ -252,10 +252,14 @@ def test_descriptions_are_kept_as_the_views_comments(lake: DbtProject) -> None:
     lake.models(m=sums(lake))
     lake.run()
     assert comments() == {"i": "it's the key", "s": None, "view": "a view"}
-    describe("another word")
+    describe("in the version as of the last run")  # such words kept it from being a view of a state
     lake.sql("insert into x values (1, 1)")
     assert lake.run().response("m")["strategy"] == "incremental"
-    assert comments() == {"i": "it's the key", "s": None, "view": "another word"}
+    assert comments() == {
+        "i": "it's the key",
+        "s": None,
+        "view": "in the version as of the last run",
+    }
     before = rows(lake)
     assert lake.run().response("m")["strategy"] == "noop"
     assert rows(lake) == before
