@@ -77,18 +77,19 @@ class Questions:
         return casts
 
     def state(self, query: Query, decided: Layout) -> Described:
-        """The columns of a state; none if Spark fails, as the build then will.
+        """The columns of a state.
 
         Raises:
             NotYetImplemented: If Spark does not take the form in which the planner computes one of
                 many results: values of a type that has no order, for instance.
+            Exception: Spark's, if it does not take another form of a query that it takes.
         """
         body = emit.state_query(decided, self._current, self.model.clock(None))
         try:
             return self.model.warehouse.describe(body)
         except Exception as error:
             if not query.chooses:
-                return ()
+                raise
             raise NotYetImplemented(
                 f"The order of rows that this query leaves open ({_told(error)})", operator="order"
             ) from error

@@ -15,6 +15,7 @@ from python_ivm.algebra.nodes import Filter, Generate, Node, TableFunction
 from python_ivm.errors import NotYetImplemented
 from python_ivm.sql.grouping import has_aggregate
 from python_ivm.sql.parse import position, spelled
+from python_ivm.sql.predicates import SUBQUERIES
 from python_ivm.sql.relations import Relations, from_items
 
 if TYPE_CHECKING:
@@ -179,6 +180,10 @@ def generate(
         NotYetImplemented: If a condition would decide whether an outer row has a match.
     """
     function = select.expression(lateral.this, generator=True)
+    if lateral.this.find(*SUBQUERIES) is not None:
+        raise NotYetImplemented(
+            "A subquery in an argument of a generator", operator="LATERAL", **position(lateral)
+        )
     alias = lateral.alias_or_name
     names = tuple(name.lower() for name in lateral.alias_column_names)
     relation = select.binder.name(alias or "generated")

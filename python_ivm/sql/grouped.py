@@ -95,9 +95,9 @@ def grouped(select: SelectBinder, node: Node, clauses: Clauses) -> tuple[Node, C
         having=grouping.apply(clauses.having) if clauses.having is not None else None,
         qualify=grouping.apply(clauses.qualify) if clauses.qualify is not None else None,
     )
-    for hole in sorted(set(_holes([*above.selects, *filter(None, [above.having])]))):
-        select.subqueries.above_groups(hole, grouping)
     above = _ordered(above, clauses, grouping)
+    for hole in sorted(set(_holes(above.expressions))):
+        select.subqueries.above_groups(hole, grouping)
     if grouping.sets is not None:
         node = Join((node, grouping.sets.rows))
     groups = Aggregate(node, grouping.relation, grouping.grouped_by, tuple(grouping.measures))

@@ -18,7 +18,7 @@ from python_ivm.algebra.nodes import Aggregate, Filter, Node, Project
 from python_ivm.errors import NotYetImplemented
 from python_ivm.sql.aggregates import OF_NO_ROWS, core, function_name, is_aggregate_call
 from python_ivm.sql.by_key import by_key, compares_alike, outer_columns
-from python_ivm.sql.grouping import AfterGrouping, has_aggregate
+from python_ivm.sql.grouping import HOLE, AfterGrouping, has_aggregate
 from python_ivm.sql.parse import position
 
 if TYPE_CHECKING:
@@ -89,6 +89,8 @@ class Inside:
             return whole, [c.expression() for c in whole.schema[: len(values)]], ()
         select, node, correlated = self.from_and_where()
         bound = [select.expression(v) for v in values]
+        node, every = self._filled(select, node, [*bound, *correlated])
+        bound, correlated = every[: len(bound)], every[len(bound) :]
         own = set(node.schema)
         used = {c for e in (*bound, *correlated) for c in columns_of(e) if c in own}
         kept = [c for c in node.schema if c in used] or list(node.schema[:1])
@@ -110,13 +112,22 @@ class Inside:
             return self._one_row(self._uncorrelated())
         select, node, correlated = self.from_and_where()
         value = select.expression(tree.selects[0].unalias())
+        asks = asks_subquery(value)
         if not correlated:
-            if not aggregated:
+            if asks or not aggregated:
                 return self._one_row(self._uncorrelated())
             grouping = AfterGrouping(self.binder.name("scalar_value"), [])
             shown = grouping.apply(value)
+            self._refuse_outer_columns(node, grouping)
             other = Aggregate(node, grouping.relation, (), tuple(grouping.measures))
             return Scalar(other, (), shown)
+        if asks and aggregated and asks_subquery(_without_aggregates(value)):
+            raise NotYetImplemented(
+                "A subquery beside an aggregate of a correlated subquery",
+                operator="correlated subquery",
+                **position(self.tree),
+            )
+        node, (value, *correlated) = self._filled(select, node, [value, *correlated])
         equalities = self.equalities_or_none(node, correlated)
         if equalities is None:
             return self._by_any_condition(node, value, correlated, aggregated)
@@ -126,6 +137,7 @@ class Inside:
             shown = of_no_rows(grouping.apply(value), grouping)
         else:
             shown = _value_of(grouping, value)
+        self._refuse_outer_columns(node, grouping)
         other = Aggregate(node, grouping.relation, keys, tuple(grouping.measures))
         return Scalar(other, equal_keys(outer, other), shown)
 
@@ -179,6 +191,22 @@ class Inside:
             node = Filter(node, exp.and_(*local))
         return select, node, correlated
 
+    def _filled(
+        self, select: SelectBinder, node: Node, expressions: list[exp.Expr]
+    ) -> tuple[Node, list[exp.Expr]]:
+        """The rows with the subqueries that expressions of the subquery ask for."""
+        own = set(node.schema)
+        holes = {c.name for e in expressions for c in columns_of(e) if c.relation == HOLE}
+        if not holes:
+            return node, expressions
+        if any(not select.subqueries.free(hole) <= own for hole in holes):
+            raise NotYetImplemented(
+                "A subquery that names columns of a query further out",
+                operator="correlated subquery",
+                **position(self.tree),
+            )
+        return select.filled(select.joinable(node), expressions)
+
     def _by_any_condition(
         self, node: Node, value: exp.Expr, correlated: list[exp.Expr], aggregated: bool
     ) -> Correlated:
@@ -189,14 +217,8 @@ class Inside:
             grouping.measures.append(Named("value", _only(value)))
             shown = ColumnRef(grouping.relation, "value").expression()
         measures = tuple(grouping.measures)
-        own = set(node.schema)
         used = {c for e in (*correlated, *(m.expression for m in measures)) for c in columns_of(e)}
-        if any(c not in own for m in measures for c in columns_of(m.expression)):
-            raise NotYetImplemented(
-                "An aggregate over a column of the query around",
-                operator="correlated subquery",
-                **position(self.tree),
-            )
+        self._refuse_outer_columns(node, grouping)
         kept = [c for c in node.schema if c in used] or list(node.schema[:1])
         relation = self.binder.name("subquery")
         items, mapping = under(relation, kept)
@@ -207,6 +229,16 @@ class Inside:
             tuple(Named(m.name, substitute(m.expression, mapping)) for m in measures),
             shown,
         )
+
+    def _refuse_outer_columns(self, node: Node, grouping: AfterGrouping) -> None:
+        """Refuse aggregates that rows of the subquery alone do not decide."""
+        own = set(node.schema)
+        if any(c not in own for m in grouping.measures for c in columns_of(m.expression)):
+            raise NotYetImplemented(
+                "A value of a subquery made with a column of the query around",
+                operator="correlated subquery",
+                **position(self.tree),
+            )
 
     def equalities(
         self, node: Node, correlated: Iterable[exp.Expr]
@@ -246,6 +278,16 @@ class Inside:
             keys.append(Named(f"key_{len(keys) + 1}", inner[0]))
             outer.append(around[0])
         return tuple(keys), outer
+
+
+def asks_subquery(expression: exp.Expr) -> bool:
+    """Whether a bound expression has a subquery's value in it."""
+    return any(c.relation == HOLE for c in columns_of(expression))
+
+
+def _without_aggregates(expression: exp.Expr) -> exp.Expr:
+    """What stands beside the calls of aggregates."""
+    return expression.copy().transform(lambda n: exp.null() if is_aggregate_call(n) else n)
 
 
 def _only(value: exp.Expr) -> exp.Expr:

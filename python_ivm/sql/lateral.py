@@ -17,8 +17,8 @@ from python_ivm.algebra.conditions import conjuncts
 from python_ivm.algebra.nodes import Aggregate, Filter, Join, LeftJoin, Node, Project
 from python_ivm.errors import NotYetImplemented
 from python_ivm.sql.by_key import by_key, outer_columns
-from python_ivm.sql.grouping import HOLE, AfterGrouping, has_aggregate
-from python_ivm.sql.inside import Inside, equal_keys, of_no_rows
+from python_ivm.sql.grouping import AfterGrouping, has_aggregate
+from python_ivm.sql.inside import Inside, asks_subquery, equal_keys, of_no_rows
 from python_ivm.sql.parse import position
 from python_ivm.sql.relations import Relations
 
@@ -100,7 +100,7 @@ def _simple(
     inner, rows, correlated = inside.from_and_where()
     values = [inner.expression(s.unalias()) for s in inside.tree.selects]
     own = set(rows.schema)
-    if any(c.relation == HOLE for v in values for c in columns_of(v)):
+    if any(map(asks_subquery, values)):
         raise _not_yet("A subquery in the SELECT list of a LATERAL subquery", lateral)
     mixed = [v for v in values if not columns_of(v) <= own]
     if mixed and left:
@@ -130,7 +130,7 @@ def _aggregated(
         of_no_rows(grouping.apply(inner.expression(s.unalias())), grouping)
         for s in inside.tree.selects
     ]
-    if any(c.relation == HOLE for v in columns for c in columns_of(v)):
+    if any(map(asks_subquery, [*columns, *(m.expression for m in grouping.measures)])):
         raise _not_yet("A subquery in the SELECT list of a LATERAL subquery", lateral)
     other = Aggregate(rows, grouping.relation, keys, tuple(grouping.measures))
     conditions = equal_keys(outer, other)

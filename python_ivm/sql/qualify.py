@@ -227,11 +227,24 @@ def _unresolved(query: exp.Query, mapping: dict[str, dict[str, str]], text: str)
     )
 
 
+def _joining(merged: exp.Coalesce) -> exp.Select | None:
+    """The SELECT whose FROM has a merged column: not the nearest one, in a correlated subquery."""
+    first = merged.find(exp.Column)
+    select = merged.find_ancestor(exp.Select)
+    while select is not None and first is not None:
+        if any(item.alias_or_name == first.table for item in from_items(select)):
+            break
+        select = select.find_ancestor(exp.Select)
+    return select
+
+
 def _left_columns_of_inner_using(tree: exp.Query) -> exp.Query:
     """An inner USING shows the left side's column, in its type, where sqlglot shows COALESCE."""
     for coalesce in list(tree.find_all(exp.Coalesce)):
-        select = coalesce.find_ancestor(exp.Select)
-        if coalesce.meta.get("written") or select is None:
+        if coalesce.meta.get("written"):
+            continue
+        select = _joining(coalesce)
+        if select is None:
             continue
         if all(not join.side for join in select.args.get("joins") or []):
             coalesce.replace(coalesce.this)

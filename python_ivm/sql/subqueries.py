@@ -27,7 +27,7 @@ from python_ivm.sql.grouping import HOLE, AfterGrouping
 from python_ivm.sql.inside import Correlated, Inside, Scalar
 from python_ivm.sql.likeness import refuse_texts_among_others
 from python_ivm.sql.parse import position
-from python_ivm.sql.predicates import is_predicate, plain_predicates
+from python_ivm.sql.predicates import SUBQUERIES, is_predicate, plain_predicates
 
 if TYPE_CHECKING:
     from python_ivm.sql.select import SelectBinder
@@ -230,6 +230,14 @@ class Subqueries:
         select = _select(node.args["query"])
         asked = node.this
         wanted = list(asked.expressions) if isinstance(asked, exp.Tuple) else [asked]
+        for kind, what in ((SUBQUERIES, "A subquery"), ((exp.Window,), "A window function")):
+            if asked.find(*kind) is not None:
+                raise NotYetImplemented(
+                    f"{what} on the left of IN",
+                    operator="IN",
+                    hint="Compute it in a derived table.",
+                    **position(node),
+                )
         if len(wanted) != len(select.selects):
             raise InvalidModel(
                 f"IN compares {len(wanted)} columns with {len(select.selects)}", **position(node)

@@ -58,6 +58,10 @@ def with_named_windows(tree: exp.Select) -> exp.Select:
             seen.add(name)
             meant = named[name]
         if meant is not window:
+            if any(window.args.get(part) for part in ("partition_by", "order", "spec")):
+                raise NotYetImplemented(
+                    "More clauses behind a window's name", operator="WINDOW", **position(window)
+                )
             window.set("alias", None)
             for part in ("partition_by", "order", "spec"):
                 given = meant.args.get(part)

@@ -252,14 +252,11 @@ def test_descriptions_are_kept_as_the_views_comments(lake: DbtProject) -> None:
     lake.models(m=sums(lake))
     lake.run()
     assert comments() == {"i": "it's the key", "s": None, "view": "a view"}
-    describe("in the version as of the last run")  # such words kept it from being a view of a state
+    said = "in the version as of the last run"  # such words kept it from being a view of a state
+    describe(said)
     lake.sql("insert into x values (1, 1)")
     assert lake.run().response("m")["strategy"] == "incremental"
-    assert comments() == {
-        "i": "it's the key",
-        "s": None,
-        "view": "in the version as of the last run",
-    }
+    assert comments() == {"i": "it's the key", "s": None, "view": said}
     before = rows(lake)
     assert lake.run().response("m")["strategy"] == "noop"
     assert rows(lake) == before

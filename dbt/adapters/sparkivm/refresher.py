@@ -61,7 +61,8 @@ _FEED_GAP = (
 )
 # A table made from a char(n) has one, too, though Spark calls it a string wherever it is asked.
 _INTO_CHAR = "DELTA_MERGE_RESOLVED_ATTRIBUTE_MISSING_FROM_INPUT"
-_NOT_READ = "Table does not support reads"
+# Spark's errors of analysis, and those of its own.
+_REFUSED = re.compile(r"Table does not support reads|SQLSTATE: (42\w{3}|0A000|XX000)")
 _DRIFT = "CHECK constraint ivm_count"
 # Spark's errors of values, and those that a query raises itself (raise_error, assert_true).
 _VALUE = re.compile(r"SQLSTATE: (22\w{3}|P0001)")
@@ -241,11 +242,11 @@ def _fallback(message: str) -> Reason | None:
     if _INTO_CHAR in message:
         told = "Delta cannot merge into columns of type char(n); cast them to string"
         return Reason("NOT_YET_IMPLEMENTED", told)
-    if _NOT_READ in message:
-        return Reason("PLANNER_ERROR", f"Spark refused the planned statement: {first}")
     if _DRIFT in message:
         return Reason("STATE_DRIFTED", "the stored state does not fit its sources")
     if _VALUE.search(message):
         told = f"an expression failed on rows that the query does not bring together: {first}"
         return Reason("VALUE_ERROR", told)
+    if _REFUSED.search(message):
+        return Reason("PLANNER_ERROR", f"Spark refused the planned statement: {first}")
     return None

@@ -219,6 +219,9 @@ def test_a_table_of_another_catalog_keeps_its_full_name(xy: Lake) -> None:
 def test_the_same_name_in_another_schema_is_another_source(xy: Lake) -> None:
     xy.run("m", "select i from x")
     xy.namespace = lambda: ("spark_catalog", "other")  # type: ignore[method-assign]
+    xy.db.execute("create schema other")
+    for name in ("x", "x@0"):
+        xy.db.execute(f'create table other."{name}" as from s."{name}"')
     moved = plan_refresh(xy.request("m", "select i from x"), xy)
     assert moved.reason == "SOURCE_NEW"
     build = next(s for s in moved.statements if s.kind is Kind.BUILD)
