@@ -20,6 +20,7 @@ LIMITS = {
     "beside a join in parentheses": "beside a join in parentheses",
     "PIVOT by a column of unknown type": "by a column whose type",
     "of a query further out": "subqueries that name columns of a query further out",
+    "values of unlike types": "compare values of unlike types",
 }
 """Of each rebuild that a random model may meet: part of its reason, and where docs/ tell of it."""
 

@@ -52,6 +52,9 @@ class Subqueries(Expressions):
     def correlated(self, scope: list[Column], columns: list[Column], most: int = 2) -> list[str]:
         """Conditions that compare columns of the query around with the subquery's."""
         outer = [c for c in scope if "." in c.ref]
+        own = {c.name.lower() for c in columns}  # hide what a USING merged under such a name
+        merged = [c for c in scope if "." not in c.ref and c.ref.lower() not in own]
+        outer += merged * 4
         pairs = [(x, y) for x in outer for y in columns if x.type == y.type]
         terms = []
         for _ in range(self.some(0, most) if pairs else 0):
