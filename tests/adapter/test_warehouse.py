@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
+from datetime import datetime
+
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.sparkivm.warehouse import Row, RunWarehouse, SparkWarehouse
+from dbt.adapters.sparkivm.warehouse import Row, RunWarehouse, SparkWarehouse, of_server
 from python_ivm.refresh.answers import Answers
 from python_ivm.sources.history import Change
 
@@ -37,6 +40,24 @@ def test_a_commit_of_the_history(
     found = SparkWarehouse(lambda sql: [row]).history(("s", "x"), 1)
     assert found is not None
     assert (found[0].change, found[0].rows) == (change, rows)
+
+
+def test_a_time_from_a_server_is_the_same_in_every_time_zone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A client in another zone took each source for another table."""
+    row = commit(operation="WRITE", timestamp=datetime(2024, 5, 1, 12))
+    seen = set()
+    for zone in ("UTC", "Europe/Berlin"):
+        monkeypatch.setenv("TZ", zone)
+        time.tzset()
+        rows = [{name: of_server(value) for name, value in row.items()}]
+        found = SparkWarehouse(lambda sql, rows=rows: rows).history(("s", "x"), 1)
+        assert found is not None
+        seen.add(found[0].timestamp)
+    monkeypatch.undo()
+    time.tzset()
+    assert len(seen) == 1
 
 
 def test_two_models_may_switch_on_one_change_feed() -> None:

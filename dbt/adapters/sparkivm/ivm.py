@@ -19,7 +19,7 @@ from dbt.adapters.sparkivm.conf import Conf, SessionConf, StatementConf
 from dbt.adapters.sparkivm.documentation import persist
 from dbt.adapters.sparkivm.refresher import Outcome, Refresher
 from dbt.adapters.sparkivm.session import SessionHandle
-from dbt.adapters.sparkivm.warehouse import Row, RunWarehouse, SparkWarehouse
+from dbt.adapters.sparkivm.warehouse import Row, RunWarehouse, SparkWarehouse, of_server
 from python_ivm.errors import InvalidModel, IvmError
 from python_ivm.refresh.answers import Answers
 from python_ivm.refresh.consistency import consistency_query
@@ -153,6 +153,8 @@ class IvmMixin(metaclass=AdapterMeta):
         with self.connections.exception_handler(sql):
             names = [column[0] for column in cursor.description or []]
             rows = cursor.fetchall() if names else []
+        if not isinstance(self.connections.get_thread_connection().handle, SessionHandle):
+            rows = [map(of_server, row) for row in rows or []]
         return [dict(zip(names, row, strict=True)) for row in rows or []]
 
 

@@ -197,6 +197,16 @@ class RunWarehouse(SparkWarehouse):
         return len(parts) > 1 and tuple(part.lower() for part in parts[-2:]) in self._sources
 
 
+def of_server(value: Any) -> Any:
+    """A value as a Thrift server or ODBC sends it: times are the session's, and do not say so.
+
+    They are known again whatever the client's time zone, and another one of the session's is another
+    query.
+    """
+    naive = isinstance(value, dt.datetime) and value.tzinfo is None
+    return value.replace(tzinfo=dt.timezone.utc) if naive else value
+
+
 def _commit(row: Row) -> Commit:
     parameters = _map(row.get("operationParameters"))
     return Commit(
