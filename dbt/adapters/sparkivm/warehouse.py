@@ -200,8 +200,8 @@ class RunWarehouse(SparkWarehouse):
 def of_server(value: Any) -> Any:
     """A value as a Thrift server or ODBC sends it: times are the session's, and do not say so.
 
-    They are known again whatever the client's time zone, and another one of the session's is another
-    query.
+    They are known again whatever the client's time zone; with another one of the session's a query
+    is another query anyway.
     """
     naive = isinstance(value, dt.datetime) and value.tzinfo is None
     return value.replace(tzinfo=dt.timezone.utc) if naive else value
