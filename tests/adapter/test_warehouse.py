@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from datetime import datetime
 
 import pytest
@@ -58,6 +60,27 @@ def test_a_time_from_a_server_is_the_same_in_every_time_zone(
     monkeypatch.undo()
     time.tzset()
     assert len(seen) == 1
+
+
+def test_only_histories_are_asked_for_briefly() -> None:
+    """With other settings, which must not reach what reads a whole change."""
+    seen: list[str] = []
+
+    @contextmanager
+    def briefly() -> Generator[None]:
+        seen.append("begin")
+        yield
+        seen.append("end")
+
+    def query(sql: str) -> list[Row]:
+        seen.append(" ".join(sql.split()[:2]))
+        return []
+
+    warehouse = RunWarehouse(query, [], Answers(), briefly)
+    warehouse.history(("s", "x"), 1)
+    warehouse.columns(("s", "x"))
+    warehouse.texts("SELECT k FROM s.x")
+    assert seen == ["begin", "DESCRIBE HISTORY", "end", "DESCRIBE TABLE", "SELECT k"]
 
 
 def test_two_models_may_switch_on_one_change_feed() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.sparkivm.refresher import _INTERPRETED
+from dbt.adapters.sparkivm.conf import INTERPRETED
 from python_ivm.refresh import strategy
 from python_ivm.refresh.model import Model
 from tests.spark import workbench
@@ -47,7 +47,7 @@ def test_small_refreshes_are_interpreted_and_large_reads_bounded(
     merges: list[str] = []
 
     def settings() -> dict[str, str]:
-        return {key: str(bench.handle.session.conf.get(key)) for key in _INTERPRETED}
+        return {key: str(bench.handle.session.conf.get(key)) for key in INTERPRETED}
 
     def noting(handle: workbench.SessionHandle, sql: str) -> list[workbench.Row]:
         if sql.startswith("MERGE"):
@@ -61,13 +61,13 @@ def test_small_refreshes_are_interpreted_and_large_reads_bounded(
     bench.view("select a.k, b.w from a join b on a.v = b.v")
     bench.sql("insert into a values (3, 7)")
     bench.refresh()
-    assert during == [_INTERPRETED]
+    assert during == [INTERPRETED]
     assert "BETWEEN" not in merges[-1]
     assert settings() == USUAL
 
     monkeypatch.setattr(Model, "size", lambda self, parts: 2**40)
     bench.sql("insert into a values (4, 8), (5, 7)", "insert into b values (9, 9)")
     bench.refresh()
-    assert during == [_INTERPRETED, USUAL]
+    assert during == [INTERPRETED, USUAL]
     assert "b.v BETWEEN 7 AND 8" in merges[-1]
     assert settings() == USUAL

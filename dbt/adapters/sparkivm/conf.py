@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any, Protocol
 
 from dbt.adapters.sparkivm.session import SessionHandle
@@ -64,6 +64,14 @@ class StatementConf:
         self._query(f"RESET {key}")
 
 
+INTERPRETED = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+"""How Spark runs what reads little: it is planned once, and no code is generated for it."""
+
+
 @contextmanager
 def only_now(conf: Conf, values: Mapping[str, str]) -> Generator[None, None, None]:
     """Set what nobody else sets; it is taken back whatever happens."""
@@ -82,3 +90,8 @@ def changed(conf: Conf, values: Mapping[str, str]) -> Generator[None, None, None
             afterwards.callback(conf.set, key, conf.get(key))
             conf.set(key, value)
         yield
+
+
+def interpreted(conf: Conf) -> AbstractContextManager[None]:
+    """Let Spark run a statement that reads little so (docs/decisions/0021)."""
+    return changed(conf, INTERPRETED)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
-from functools import lru_cache
+from contextlib import contextmanager, nullcontext
+from functools import lru_cache, partial
 from threading import Lock
 from typing import Any
 
@@ -15,7 +15,7 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 from dbt_common.invocation import get_invocation_id
 
-from dbt.adapters.sparkivm.conf import Conf, SessionConf, StatementConf
+from dbt.adapters.sparkivm.conf import Conf, SessionConf, StatementConf, interpreted
 from dbt.adapters.sparkivm.documentation import persist
 from dbt.adapters.sparkivm.refresher import Outcome, Refresher
 from dbt.adapters.sparkivm.session import SessionHandle
@@ -95,10 +95,13 @@ class IvmMixin(metaclass=AdapterMeta):
             DbtRuntimeError: If it cannot be refreshed.
         """
         view = self.get_relation(None, request.view[0], request.view[1])
-        warehouse = RunWarehouse(self._ivm_query, _only_read(graph), _answers_of_this_run())
-        refresher = Refresher(
-            self._ivm_query, self._ivm_conf(), warehouse, lambda: self.drop_relation(view)
-        )
+        conf = self._ivm_conf()
+        # Elsewhere to set settings costs what they save.
+        local = self.config.credentials.is_session
+        briefly = partial(interpreted, conf) if local else nullcontext
+        answers = _answers_of_this_run()
+        warehouse = RunWarehouse(self._ivm_query, _only_read(graph), answers, briefly)
+        refresher = Refresher(self._ivm_query, conf, warehouse, lambda: self.drop_relation(view))
         with _as_dbt_errors(request.model):
             outcome = refresher.refresh(request)
         if outcome.refresh.warning:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.sparkivm.conf import Conf, changed, only_now
+from dbt.adapters.sparkivm.conf import Conf, changed, interpreted, only_now
 from dbt.adapters.sparkivm.response import RefreshResponse
 from dbt.adapters.sparkivm.warehouse import Query, Row, SparkWarehouse
 from python_ivm.errors import Conflict
@@ -28,13 +28,6 @@ _ATTEMPTS = 3
 _METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 _APPLICATION = "spark.databricks.delta.write.txnAppId"
 _NUMBER = "spark.databricks.delta.write.txnVersion"
-
-_INTERPRETED = {
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-}
-"""How a small statement runs: it is planned once, and no code is generated for it."""
 
 # Spark's optimizer fails on conditions that hold below a UNION where one asks a subquery.
 _CONSTRAINTS = "spark.sql.constraintPropagation.enabled"
@@ -180,8 +173,8 @@ class Refresher:
         Raises:
             Conflict: If another run committed a refresh of this number before.
         """
-        small = _INTERPRETED if statement.small else {}  # docs/decisions/0021
-        with only_now(self._conf, _commit_settings(statement)), changed(self._conf, small):
+        run = interpreted(self._conf) if statement.small else nullcontext()
+        with only_now(self._conf, _commit_settings(statement)), run:
             rows = self._run(statement.sql)
         if statement.fence is None:
             return None

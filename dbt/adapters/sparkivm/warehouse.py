@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
 from dbt_common.exceptions import DbtRuntimeError
@@ -19,6 +20,7 @@ from python_ivm.sql.parse import DIALECT, quoted_name
 
 Row = dict[str, Any]
 Query = Callable[[str], list[Row]]
+Briefly = Callable[[], AbstractContextManager[None]]
 T = TypeVar("T")
 
 _MISSING = ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "DELTA_TABLE_NOT_FOUND", "DELTA_MISSING")
@@ -37,16 +39,20 @@ class SparkWarehouse:
 
     Args:
         query: Runs a statement and gives its rows, as dicts by column name.
+        briefly: Surrounds a statement whose job reads next to nothing.
     """
 
-    def __init__(self, query: Query) -> None:
+    def __init__(self, query: Query, briefly: Briefly = nullcontext) -> None:
         """Take what runs statements."""
         self._query = query
+        self._briefly = briefly
 
     def history(self, parts: tuple[str, ...], limit: int | None) -> Sequence[Commit] | None:
         """A table's commits, newest first; None if it is missing or not a Delta table."""
         most = "" if limit is None else f" LIMIT {limit}"
-        rows = self._ask(f"DESCRIBE HISTORY {quoted_name(parts)}{most}", *_MISSING, *_NOT_DELTA)
+        question = f"DESCRIBE HISTORY {quoted_name(parts)}{most}"
+        with self._briefly():
+            rows = self._ask(question, *_MISSING, *_NOT_DELTA)
         return None if rows is None else [_commit(row) for row in rows]
 
     def columns(self, parts: tuple[str, ...]) -> Mapping[str, str] | None:
@@ -149,11 +155,18 @@ class RunWarehouse(SparkWarehouse):
         query: Runs a statement and gives its rows.
         sources: The tables that nothing in the project writes, as (schema, name) in lower case.
         answers: What the run's models asked about them before.
+        briefly: Surrounds a statement whose job reads next to nothing.
     """
 
-    def __init__(self, query: Query, sources: Iterable[tuple[str, str]], answers: Answers) -> None:
+    def __init__(
+        self,
+        query: Query,
+        sources: Iterable[tuple[str, str]],
+        answers: Answers,
+        briefly: Briefly = nullcontext,
+    ) -> None:
         """Take what runs statements, and what is known already."""
-        super().__init__(query)
+        super().__init__(query, briefly)
         self._sources = frozenset(sources)
         self._answers = answers
 
