@@ -23,6 +23,7 @@ from python_ivm.refresh.storable import (
 from python_ivm.sources.clock import CLOCK
 from python_ivm.sql.bind import Query, bind
 from python_ivm.sql.clock_words import refuse_clock_words
+from python_ivm.sql.determinism import refuse_places_of_rows
 from python_ivm.sql.functions import check_user_functions
 from python_ivm.sql.parse import DIALECT, pipe, position
 from python_ivm.sql.schema import kind_of
@@ -59,6 +60,7 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
         return not_parsed(model.unread)
     schemas = model.schemas()
     refuse_clock_words(model.reading.tree, schemas)
+    refuse_places_of_rows(model.reading.tree, schemas)
     if types is None and (unseen := model.unversioned()):
         return model.not_delta(unseen[0])
     try:

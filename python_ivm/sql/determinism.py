@@ -7,6 +7,7 @@ from sqlglot import exp
 from python_ivm.errors import Unsupported
 from python_ivm.sql.clock import asked
 from python_ivm.sql.parse import place, spelled
+from python_ivm.sql.schema import Schemas, column_names
 
 NONDETERMINISTIC_TYPES: tuple[type[exp.Expr], ...] = tuple(
     getattr(exp, name)
@@ -80,7 +81,8 @@ def check_deterministic(query: exp.Query) -> None:
     for node in query.walk():
         name = node.name.lower() if isinstance(node, exp.Anonymous) else ""
         shown = f"{spelled(node)}()"
-        if isinstance(node, NONDETERMINISTIC_TYPES) or name in NONDETERMINISTIC_NAMES:
+        random = isinstance(node, NONDETERMINISTIC_TYPES) or name in NONDETERMINISTIC_NAMES
+        if random or (name == "aes_encrypt" and _starts_at_random(node.expressions)):
             raise Unsupported(
                 f"{shown} gives another value at every call, so that no view could equal its query",
                 operator=shown,
@@ -114,6 +116,36 @@ def check_deterministic(query: exp.Query) -> None:
                 hint="Sample by a hash of a key in WHERE, or use materialized='table'.",
                 **place(node),
             )
+
+
+def refuse_places_of_rows(query: exp.Query, schemas: Schemas) -> None:
+    """Refuse Spark's hidden column of files: OPTIMIZE moves rows without changing them.
+
+    Args:
+        query: The query.
+        schemas: The tables that it reads.
+
+    Raises:
+        Unsupported: If it names ``_metadata``, and no table or alias of its own is named so.
+    """
+    known = column_names(schemas) | {alias.alias.lower() for alias in query.find_all(exp.Alias)}
+    if "_metadata" in known:
+        return
+    for column in query.find_all(exp.Column):
+        if any(part.name.lower() == "_metadata" for part in column.parts):
+            raise Unsupported(
+                "_metadata tells where rows are stored, which changes without any change of them",
+                operator="_metadata",
+                hint="Compute the value where the source table is written, "
+                "or use materialized='table'.",
+                **place(column),
+            )
+
+
+def _starts_at_random(arguments: list[exp.Expr]) -> bool:
+    """Whether ``aes_encrypt`` makes an initialization vector: not in mode ECB, nor if given one."""
+    mode = arguments[2].name.lower() if len(arguments) > 2 else "gcm"
+    return mode != "ecb" and len(arguments) < 5
 
 
 def _refuse_bare_clock(column: exp.Column) -> None:

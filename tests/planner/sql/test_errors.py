@@ -6,6 +6,8 @@ import pytest
 
 from python_ivm.errors import InvalidModel, IvmError, Unsupported
 from python_ivm.refresh.strategy import plan_refresh
+from python_ivm.sql.determinism import check_deterministic
+from python_ivm.sql.parse import parse
 from tests.planner.lake import Lake
 
 
@@ -95,6 +97,10 @@ def test_a_wrong_model(
         ("select i from s.x where\ncast(v as date) >= 'today'", 2, None, "today"),
         ("select i from s.x where try_reflect('java.util.UUID', 'randomUUID') = 'a'", 1, 25, None),
         ("select current_path() p from s.x", 1, 8, "current_path()"),
+        ("select aes_encrypt(v, '0000111122223333') e from s.x", 1, 8, "aes_encrypt()"),
+        ("select aes_encrypt(v, '0000111122223333', 'CBC') e from s.x", 1, 8, None),
+        ("select _metadata.file_path p from s.x", 1, 18, "_metadata"),
+        ("select i from s.x where x._metadata.file_size > 5", 1, 37, "_metadata"),
         ("select monotonically_increasing_id() m from s.x", 1, 8, None),
         ("select input_file_name() f from s.x", 1, 8, "input_file_name()"),
         ("select current_user() u, i from s.x", 1, 8, "current_user()"),
@@ -145,3 +151,14 @@ def test_after_an_error_the_last_good_view_stays_and_goes_on(shop: Lake) -> None
             shop.run("m", wrong)
         assert shop.view("m") == before
     shop.refresh_and_check("m", sql)
+
+
+def test_encryption_with_a_vector_of_its_own_or_none_is_deterministic() -> None:
+    key = "'0000111122223333'"
+    for arguments in (f"v, {key}, 'ECB'", f"v, {key}, 'GCM', 'DEFAULT', unhex('00')"):
+        check_deterministic(parse(f"select aes_encrypt({arguments}) e from s.x"))
+
+
+def test_a_column_may_be_named_like_the_one_of_files(lake: Lake) -> None:
+    lake.create("z", {"i": "int", "_metadata": "string"}, [(1, "a")])
+    assert plan_refresh(lake.request("m", "select _metadata from s.z"), lake).statements
