@@ -111,7 +111,7 @@ class Catalog:
         if state.pinned:
             return tree
         bookmark = state_history(self._warehouse, state.parts).bookmark
-        if bookmark is None or bookmark.model.lower() != ".".join(name[-2:]).lower():
+        if bookmark is None or bookmark.model.lower() != table_key(name[-2:]):
             return tree
         hidden = hidden_columns(self._warehouse.columns(state.parts) or ())
         self.hidden[key] = hidden

@@ -15,7 +15,7 @@ from python_ivm.refresh.statements import Kind, Statement
 from python_ivm.refresh.versions import CHANGE_FEED
 from python_ivm.sources.clock import Clock, with_literals
 from python_ivm.sources.history import SourceChange
-from python_ivm.sql.parse import DIALECT, quoted_name
+from python_ivm.sql.parse import DIALECT, quoted_name, table_key
 from python_ivm.sql.render import Renderer, SourceRelations, bare, stored_as
 from python_ivm.state.bookmark import encoded
 from python_ivm.state.layout import STATE, Layout
@@ -153,7 +153,7 @@ def create_state(
 
 def fence(request: Request, number: int) -> tuple[str, int]:
     """The pair that Delta commits at most once: the state's name and the refresh's number."""
-    return f"dbt-sparkivm:{'.'.join(request.state).lower()}", number
+    return f"dbt-sparkivm:{table_key(request.state)}", number
 
 
 def state_query(layout: Layout, sources: Mapping[str, SourceChange], clock: Clock | None) -> str:

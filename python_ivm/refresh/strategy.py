@@ -152,10 +152,10 @@ class Planner:
 
     def _noop(self, told: str, bookmark: Bookmark, changes: Mapping[str, SourceChange]) -> Refresh:
         """Nothing to do, but for moving a bookmark whose commits a source may soon forget."""
-        old = any(c.post.is_long_after(bookmark.sources[key]) for key, c in changes.items())
-        moved = [emit.keep_bookmark(self.request)] if old else []
-        statements = tuple(self._committed(s, bookmark, changes) for s in moved)
-        return Refresh(Strategy.NOOP, "UNCHANGED", told, statements)
+        if not any(c.post.is_long_after(bookmark.sources[key]) for key, c in changes.items()):
+            return Refresh(Strategy.NOOP, "UNCHANGED", told)
+        moved = self._committed(emit.keep_bookmark(self.request), bookmark, changes)
+        return Refresh(Strategy.NOOP, "UNCHANGED", told, (moved,))
 
     def _incremental(self, bookmark: Bookmark, changes: dict[str, SourceChange]) -> Refresh:
         how = self._how_to_refresh(bookmark, changes)

@@ -64,7 +64,7 @@ def by_key(around: SelectBinder, tree: exp.Query, wanted: str) -> ByKey:
     aggregated = group is None and any(has_aggregate(s) for s in tree.selects)
     other = aggregated or tree.args.get("offset") or tree.args.get("windows")
     if not isinstance(tree, exp.Select) or not has_only_keys(group) or other:
-        raise _not_yet("A correlated subquery of this shape", tree)
+        raise no_rule("A correlated subquery of this shape", tree)
     local = tree.copy()
     number = len(local.selects)
     where = local.args.get("where")
@@ -73,7 +73,7 @@ def by_key(around: SelectBinder, tree: exp.Query, wanted: str) -> ByKey:
     rest = [t.copy() for t in terms if not outer_columns(t, within=tree)]
     sides = [_sides(term, tree) for term in correlated]
     if not compares_alike(tree):
-        raise _not_yet("A correlated subquery that compares values of unlike types", tree)
+        raise no_rule("A correlated subquery that compares values of unlike types", tree)
     local.set("where", exp.Where(this=exp.and_(*rest)) if rest else None)
     inner = [i for i, _ in sides]
     for index, side in enumerate(inner, 1):
@@ -109,7 +109,7 @@ def _limit_by_rank(local: exp.Select, keys: list[exp.Expr]) -> None:
         return
     taken = ("group", "distinct", "having", "qualify")
     if order is None or any(local.args.get(k) for k in taken):
-        raise _not_yet("A correlated subquery with LIMIT of this shape", local)
+        raise no_rule("A correlated subquery with LIMIT of this shape", local)
     outputs = {s.alias: s.unalias() for s in local.selects if s.alias}
     by = order.copy()
     for column in list(by.find_all(exp.Column)):
@@ -129,7 +129,7 @@ def _sides(term: exp.Expr, tree: exp.Query) -> tuple[exp.Expr, exp.Expr]:
                 outer_columns(outer, within=tree)
             ):
                 return inner, outer
-    raise _not_yet("A subquery of this shape, correlated by more than equalities", term)
+    raise no_rule("A subquery of this shape, correlated by more than equalities", term)
 
 
 def compares_alike(tree: exp.Query) -> bool:
@@ -165,5 +165,6 @@ def _belongs_within(column: exp.Column, top: exp.Expr) -> bool:
     return False
 
 
-def _not_yet(what: str, node: exp.Expr) -> NotYetImplemented:
+def no_rule(what: str, node: exp.Expr) -> NotYetImplemented:
+    """The error for a correlated subquery."""
     return NotYetImplemented(what, operator="correlated subquery", **position(node))

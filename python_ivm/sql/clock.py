@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlglot import Dialect, TokenType, exp
+from sqlglot import TokenType, exp
 
 from python_ivm.errors import Unsupported
 from python_ivm.sources.clock import LOCAL, NOW, TODAY, Instant, reading
@@ -79,7 +79,7 @@ def at(sql: str, instant: Instant) -> str:
 
 def _places(sql: str) -> list[tuple[int, int, str]]:
     """Start and end of each call in a text, and what it asks for."""
-    tokens = list(Dialect.get_or_raise(DIALECT).tokenize(sql))
+    tokens = list(DIALECT.tokenize(sql))
     found = []
     for number, token in enumerate(tokens):
         kind = NAMES.get(token.text.lower())

@@ -17,7 +17,7 @@ from python_ivm.algebra.conditions import common_conjuncts
 from python_ivm.algebra.nodes import Aggregate, Filter, Node, Project
 from python_ivm.errors import NotYetImplemented
 from python_ivm.sql.aggregates import OF_NO_ROWS, core, function_name, is_aggregate_call
-from python_ivm.sql.by_key import by_key, compares_alike, outer_columns
+from python_ivm.sql.by_key import by_key, compares_alike, no_rule, outer_columns
 from python_ivm.sql.grouping import HOLE, AfterGrouping, has_aggregate
 from python_ivm.sql.parse import position
 
@@ -122,11 +122,7 @@ class Inside:
             other = Aggregate(node, grouping.relation, (), tuple(grouping.measures))
             return Scalar(other, (), shown)
         if asks and aggregated and asks_subquery(_without_aggregates(value)):
-            raise NotYetImplemented(
-                "A subquery beside an aggregate of a correlated subquery",
-                operator="correlated subquery",
-                **position(self.tree),
-            )
+            raise no_rule("A subquery beside an aggregate of a correlated subquery", self.tree)
         node, (value, *correlated) = self._filled(select, node, [value, *correlated])
         equalities = self.equalities_or_none(node, correlated)
         if equalities is None:
@@ -200,11 +196,7 @@ class Inside:
         if not holes:
             return node, expressions
         if any(not select.subqueries.free(hole) <= own for hole in holes):
-            raise NotYetImplemented(
-                "A subquery that names columns of a query further out",
-                operator="correlated subquery",
-                **position(self.tree),
-            )
+            raise no_rule("A subquery that names columns of a query further out", self.tree)
         return select.filled(select.joinable(node), expressions)
 
     def _by_any_condition(
@@ -234,11 +226,7 @@ class Inside:
         """Refuse aggregates that rows of the subquery alone do not decide."""
         own = set(node.schema)
         if any(c not in own for m in grouping.measures for c in columns_of(m.expression)):
-            raise NotYetImplemented(
-                "A value of a subquery made with a column of the query around",
-                operator="correlated subquery",
-                **position(self.tree),
-            )
+            raise no_rule("A value of a subquery made with a column of the query around", self.tree)
 
     def equalities(
         self, node: Node, correlated: Iterable[exp.Expr]
@@ -250,10 +238,8 @@ class Inside:
         """
         found = self.equalities_or_none(node, correlated)
         if found is None:
-            raise NotYetImplemented(
-                "A subquery with an aggregate, correlated by more than equalities",
-                operator="correlated subquery",
-                **position(self.tree),
+            raise no_rule(
+                "A subquery with an aggregate, correlated by more than equalities", self.tree
             )
         return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlglot import Dialect, TokenType
+from sqlglot import TokenType
 
 from python_ivm.sql.parse import DIALECT
 
@@ -22,7 +22,7 @@ def without_order(sql: str) -> tuple[str, bool]:
     depth = 0
     cut: int | None = None
     limited = False
-    for token in Dialect.get_or_raise(DIALECT).tokenize(sql):
+    for token in DIALECT.tokenize(sql):
         if token.token_type is TokenType.L_PAREN:
             depth += 1
         elif token.token_type is TokenType.R_PAREN:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import sqlglot
-from sqlglot import Dialect, exp
+from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import TokenType
 
@@ -40,7 +40,7 @@ def essence(sql: str) -> str:
 
     What a library makes of the text would change with its versions.
     """
-    tokens = list(Dialect.get_or_raise(DIALECT).tokenize(sql))
+    tokens = list(DIALECT.tokenize(sql))
     words = []
     for number, token in enumerate(tokens):
         word = sql[token.start : token.end + 1]

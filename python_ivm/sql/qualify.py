@@ -18,7 +18,7 @@ from python_ivm.sql.grouping_sets import resolve_ordinals
 from python_ivm.sql.lateral import qualify_inner_names
 from python_ivm.sql.likeness import annotate
 from python_ivm.sql.order import write_out_all
-from python_ivm.sql.parse import DIALECT, place, position, table_references
+from python_ivm.sql.parse import DIALECT, place, position, table_key, table_references
 from python_ivm.sql.pivot import without_pivots
 from python_ivm.sql.relations import Relations, from_items, refuse_unnamed_join
 from python_ivm.sql.schema import Schemas
@@ -255,7 +255,7 @@ def _collapse_table_names(tree: exp.Query, schemas: Schemas) -> None:
     """Make each source table one identifier, and drop schema names before columns."""
     for table in list(tree.find_all(exp.Table)):
         parts = [p for p in table.parts if isinstance(p, exp.Identifier)]
-        key = ".".join(p.name.lower() for p in parts)
+        key = table_key(tuple(p.name for p in parts))
         if not parts or key not in schemas or cte_of(table) is not None:
             continue
         if not table.alias:
@@ -264,7 +264,7 @@ def _collapse_table_names(tree: exp.Query, schemas: Schemas) -> None:
         table.set("db", None)
         table.set("catalog", None)
     for column in tree.find_all(exp.Column):
-        owner = ".".join(p.name.lower() for p in column.parts[:-1])
+        owner = table_key(tuple(p.name for p in column.parts[:-1]))
         if any(f".{key}".endswith(f".{owner}") for key in schemas):  # else a field of a struct
             column.set("db", None)
             column.set("catalog", None)

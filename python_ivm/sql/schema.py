@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from python_ivm.sql.parse import table_key
+
 
 @dataclass(frozen=True)
 class TableSchema:
@@ -21,7 +23,7 @@ class TableSchema:
     @property
     def key(self) -> str:
         """The name by which the planner knows the table."""
-        return ".".join(part.lower() for part in self.parts)
+        return table_key(self.parts)
 
     def spelling(self, lower: str) -> str:
         """A column's name as the table spells it."""

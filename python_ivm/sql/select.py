@@ -20,6 +20,7 @@ from python_ivm.algebra.plans import ends_in_generate
 from python_ivm.errors import NotYetImplemented
 from python_ivm.sources.clock import readings
 from python_ivm.sql import generators, windows
+from python_ivm.sql.by_key import no_rule
 from python_ivm.sql.clock_filters import filtered
 from python_ivm.sql.from_clause import joined
 from python_ivm.sql.grouped import Clauses, grouped
@@ -165,11 +166,7 @@ class SelectBinder:
         """The node itself, if its conditions name only what is below it."""
         below = {c for child in node.inputs for c in child.schema}
         if any(not columns_of(e) <= below for e in node.expressions):
-            raise NotYetImplemented(
-                "A subquery that names columns of a query further out",
-                operator="correlated subquery",
-                **position(self.tree),
-            )
+            raise no_rule("A subquery that names columns of a query further out", self.tree)
         return node
 
     def as_one_relation(self, node: Node, wanted: str) -> Project:

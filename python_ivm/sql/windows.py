@@ -30,6 +30,7 @@ from python_ivm.sql.parse import position
 if TYPE_CHECKING:
     from python_ivm.sql.bind import Binder
 
+_CLAUSES = ("partition_by", "order", "spec")
 _PEERS_ALIKE = frozenset({"rank", "dense_rank", "percent_rank", "cume_dist"})
 _BY_ROW = frozenset({"row_number", "ntile", "lag", "lead"})
 WHOLE, ROWS, RANGE = "whole", "rows", "range"
@@ -58,12 +59,12 @@ def with_named_windows(tree: exp.Select) -> exp.Select:
             seen.add(name)
             meant = named[name]
         if meant is not window:
-            if any(window.args.get(part) for part in ("partition_by", "order", "spec")):
+            if any(window.args.get(part) for part in _CLAUSES):
                 raise NotYetImplemented(
                     "More clauses behind a window's name", operator="WINDOW", **position(window)
                 )
             window.set("alias", None)
-            for part in ("partition_by", "order", "spec"):
+            for part in _CLAUSES:
                 given = meant.args.get(part)
                 several = isinstance(given, list)
                 window.set(part, [g.copy() for g in given or []] if several else given)

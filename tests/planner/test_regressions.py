@@ -729,27 +729,21 @@ def test_counters_of_the_planner_beside_columns_named_like_them(xy: Lake) -> Non
     view.refresh(Strategy.INCREMENTAL)
 
 
-def test_a_window_over_columns_whose_names_run_together(lake: Lake) -> None:
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select a.b_c, a_b.c, rank() over (partition by a.i order by a.b_c, a_b.c) as r "
+        "from s.x a join s.y a_b on a.i = a_b.i",
+        "select sum(b_c) as s, count(*) as n, max(c) as hi from (select a.b_c, a_b.c "
+        "from s.x a join s.y a_b on a.i = a_b.i order by a.b_c, a_b.c limit 2) q",
+    ],
+    ids=["window", "limit"],
+)
+def test_columns_whose_names_run_together(lake: Lake, sql: str) -> None:
     """`a.b_c` and `a_b.c` were both called `a_b_c`."""
     lake.create("x", {"i": "int", "b_c": "int"}, [(1, 1), (1, 2), (2, 5)])
     lake.create("y", {"i": "int", "c": "int"}, [(1, 7), (2, 8)])
-    view = View(
-        lake,
-        "select a.b_c, a_b.c, rank() over (partition by a.i order by a.b_c, a_b.c) as r "
-        "from s.x a join s.y a_b on a.i = a_b.i",
-    )
-    lake.change("x", delete=[(1, 1)], insert=[(1, 3)])
-    view.refresh(Strategy.INCREMENTAL)
-
-
-def test_a_limit_over_columns_whose_names_run_together(lake: Lake) -> None:
-    lake.create("x", {"i": "int", "b_c": "int"}, [(1, 1), (1, 2), (2, 5)])
-    lake.create("y", {"i": "int", "c": "int"}, [(1, 7), (2, 8)])
-    view = View(
-        lake,
-        "select sum(b_c) as s, count(*) as n, max(c) as hi from (select a.b_c, a_b.c "
-        "from s.x a join s.y a_b on a.i = a_b.i order by a.b_c, a_b.c limit 2) q",
-    )
+    view = View(lake, sql)
     lake.change("x", delete=[(1, 1)], insert=[(1, 3)])
     view.refresh(Strategy.INCREMENTAL)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from threading import Lock
 from typing import Any
@@ -99,8 +100,8 @@ class IvmMixin(metaclass=AdapterMeta):
         # Elsewhere to set settings costs what they save.
         local = self.config.credentials.is_session
         briefly = partial(interpreted, conf) if local else nullcontext
-        answers = _answers_of_this_run()
-        warehouse = RunWarehouse(self._ivm_query, _only_read(graph), answers, briefly)
+        sources, answers = _sources_of_this_run(graph)
+        warehouse = RunWarehouse(self._ivm_query, sources, answers, briefly)
         refresher = Refresher(self._ivm_query, conf, warehouse, lambda: self.drop_relation(view))
         with _as_dbt_errors(request.model):
             outcome = refresher.refresh(request)
@@ -166,23 +167,43 @@ def _only_read(graph: Mapping[str, Any]) -> set[tuple[str, str]]:
 
     A model reads them by views and ephemeral models, too.
     """
-    read = {(s["schema"], s["identifier"]) for s in graph["sources"].values()}
-    written = {(n["schema"], n.get("alias") or n["name"]) for n in graph["nodes"].values()}
-    return {(a.lower(), b.lower()) for a, b in read} - {(a.lower(), b.lower()) for a, b in written}
+
+    def lowered(schema: str, name: str) -> tuple[str, str]:
+        return schema.lower(), name.lower()
+
+    read = {lowered(s["schema"], s["identifier"]) for s in graph["sources"].values()}
+    nodes = graph["nodes"].values()
+    return read - {lowered(n["schema"], n.get("alias") or n["name"]) for n in nodes}
+
+
+@dataclass
+class _ThisRun:
+    """What the threads of one run of dbt share.
+
+    Attributes:
+        sources: What it only reads; None until a model asks.
+        answers: What is known about them.
+    """
+
+    sources: set[tuple[str, str]] | None = None
+    answers: Answers = field(default_factory=Answers)
 
 
 @lru_cache(maxsize=1)
-def _new_answers(invocation: str) -> Answers:
-    return Answers()
+def _new_run(invocation: str) -> _ThisRun:
+    return _ThisRun()
 
 
 _one_at_a_time = Lock()
 
 
-def _answers_of_this_run() -> Answers:
-    """What is known about the sources in this run of dbt, which its threads share."""
+def _sources_of_this_run(graph: Mapping[str, Any]) -> tuple[set[tuple[str, str]], Answers]:
+    """The sources, and what is known about them; the graph is gone through once a run."""
     with _one_at_a_time:
-        return _new_answers(get_invocation_id())
+        run = _new_run(get_invocation_id())
+        if run.sources is None:
+            run.sources = _only_read(graph)
+        return run.sources, run.answers
 
 
 @contextmanager
