@@ -3,6 +3,9 @@
 Rows of both states are tagged and restricted to the partitions that the delta names; the tag is
 one more partition key. Rows of an affected partition that stay as they are cancel out before the
 MERGE, so that they are not rewritten. Without PARTITION BY all rows are one partition.
+
+Where one window stands above another, and each of its partitions lies within one of the lower's,
+the lower one's delta has all rows that it asks for: both are computed one after the other.
 """
 
 from __future__ import annotations
@@ -10,13 +13,16 @@ from __future__ import annotations
 from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, Named, beside, columns_of, substitute, under
-from python_ivm.algebra.nodes import COUNT, Node, Project, SemiJoin, UnionAll, Window
+from python_ivm.algebra.nodes import COUNT, Filter, Node, Project, SemiJoin, UnionAll, Window
 from python_ivm.delta.affected import Inner
 from python_ivm.delta.term import Changes, Term
 
 
 def delta(node: Window, changes: Changes, inner: Inner) -> list[Term]:
     """One term: the rows of affected partitions with their new and their old values."""
+    if _lies_within(node):
+        (below,) = inner(node.input, changes)
+        return [_windowed(node, below)]
     relation = beside(node.relation, "rows")
     used = {c for e in node.expressions for c in columns_of(e)}
     items, columns = under(relation, sorted(used, key=lambda c: (c.relation, c.name)))
@@ -31,19 +37,47 @@ def delta(node: Window, changes: Changes, inner: Inner) -> list[Term]:
     if node.partition:
         rows = _affected_partitions(node, rows, columns, inner(node.input, changes))
     tag = ColumnRef(relation, COUNT).expression()
+    return [_windowed(node, Term(rows, tag, False, "", columns))]
+
+
+def _windowed(node: Window, rows: Term) -> Term:
+    """The functions over the rows of affected partitions, each of which is new or old."""
     plan = Window(
-        rows,
+        rows.plan,
         node.relation,
-        (
-            *(Named(i.name, substitute(i.expression, columns)) for i in node.items),
-            Named(COUNT, tag),
-        ),
-        (*(substitute(p, columns) for p in node.partition), tag),
-        tuple(Named(f.name, _within(substitute(f.expression, columns), tag))
-              for f in node.functions),
-    )  # fmt: skip
+        (*rows.named(node.items), Named(COUNT, rows.count)),
+        (*(rows.over(p) for p in node.partition), rows.count),
+        tuple(Named(f.name, _within(rows.over(f.expression), rows.count)) for f in node.functions),
+    )
     count = ColumnRef(node.relation, COUNT).expression()
-    return [Term(plan, count, False, f"partitions of {node.relation} that changed, new minus old")]
+    return Term(plan, count, False, f"partitions of {node.relation} that changed, new minus old")
+
+
+def _lies_within(node: Window) -> bool:
+    """Whether a window below has all rows of each partition in one of its own."""
+    around = _partition(node.input)
+    return around is not None and around <= set(node.partition)
+
+
+def _partition(node: Node) -> set[exp.Expr] | None:
+    """What the rows of a window's delta are all rows of, in a node above it.
+
+    None where no window is there, or its PARTITION BY is not among the columns.
+    """
+    match node:
+        case Filter():
+            return _partition(node.input)
+        case Window():
+            around = _partition(node.input) if _lies_within(node) else set(node.partition)
+            shown = node.items
+        case Project():
+            around, shown = _partition(node.input), node.items
+        case _:
+            return None
+    if around is None:
+        return None
+    names = {i.expression: ColumnRef(node.relation, i.name).expression() for i in shown}
+    return {names[e] for e in around} if around <= names.keys() else None
 
 
 def _affected_partitions(

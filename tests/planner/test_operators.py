@@ -180,6 +180,20 @@ QUERIES = {
     "window_group": "select k, sum(v) as t, rank() over (order by sum(v) desc) as r from s.a "
     "group by k",
     "window_share": "select k, sum(v) as t, sum(sum(v)) over () as whole from s.a group by k",
+    "window_chain": "select k, r, sum(v) over (partition by k, r order by v) as t from (select k, "
+    "v, sum(new) over (partition by k order by v) as r from (select k, v, case when v - lag(v) "
+    "over (partition by k order by v) > 1 then 1 else 0 end as new from s.a) x) y",
+    "window_visits": "select k, r, count(*) as n, min(v) as lo from (select k, v, sum(new) over "
+    "(partition by k order by v) as r from (select k, v, case when v - lag(v) over (partition by k "
+    "order by v) > 1 then 1 else 0 end as new from s.a) x) y group by k, r",
+    "window_filtered": "select k as x, v, rank() over (partition by v % 2, k order by r) as q from "
+    "(select k, v, row_number() over (partition by k order by v) as r from s.a) x where r < 3",
+    "window_above_all": "select v, n, rank() over (partition by v order by k) as q from "
+    "(select k, v, count(*) over () as n from s.a) x where n > 1",
+    "window_coarser": "select k, v, r, max(r) over (partition by k) as t from "
+    "(select k, v, rank() over (partition by v, k order by k) as r from s.a) x",
+    "window_by_a_value": "select k, r, count(*) over (partition by r) as n from "
+    "(select k, rank() over (partition by k order by v) as r from s.a) x",
     "limit_inside": "select t.v, b.w from (select k, v from s.a order by v desc, k limit 3) t "
     "join s.b on t.k = b.k",
     "offset_inside": "select t.v, count(*) as n from (select k, v from s.a order by v, k offset 2) "
