@@ -27,6 +27,7 @@ from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.sources.clock import Instant
 from python_ivm.sources.history import Commit, Detail
 from python_ivm.sql.inline import View
+from python_ivm.sql.parse import parse
 
 DOCS = Path(__file__).parent
 OPERATORS = (exp.Select, exp.SetOperation, exp.Join, exp.Table)
@@ -40,6 +41,10 @@ TABLES: Mapping[str, Mapping[str, str]] = {
     "parcels": {"order_id": "bigint", "items": "array<struct<sku:string,pieces:bigint>>"},
     "customers": {"id": "bigint", "name": "string", "nation": "string"},
     "returns": {"order_id": "bigint", "customer_id": "bigint", "total": "decimal(12,2)"},
+    "pings": {
+        "k": "bigint", "v": "bigint", "t": "timestamp", "day": "date", "local": "timestamp_ntz",
+    },
+    "devices": {"k": "bigint", "name": "string"},
     **{f"t{n}": {"k": "bigint", "v": "bigint"} for n in range(17)},  # for chains of joins
 }  # fmt: skip
 TYPES = {name: kind for columns in TABLES.values() for name, kind in columns.items()}
@@ -85,10 +90,13 @@ class Catalog:
 
     def describe(self, sql: str) -> Sequence[tuple[str, str]]:
         """Names and types of a query's columns, as far as the examples need them."""
-        query = sqlglot.parse_one(sql, read="spark")
-        assert isinstance(query, exp.Query)
+        query = parse(sql)
+        every = [c for t in query.find_all(exp.Table) for c in TABLES.get(t.name, {})]
+        shown = [[exp.column(c) for c in every] if i.is_star else [i] for i in query.selects]
         return [
-            (item.alias_or_name, TYPES.get(item.unalias().name, "bigint")) for item in query.selects
+            (item.alias_or_name, TYPES.get(item.unalias().name, "bigint"))
+            for items in shown
+            for item in items
         ]
 
     def texts(self, sql: str) -> Sequence[Sequence[str | None]]:
@@ -202,6 +210,11 @@ EXAMPLES: dict[str, Example] = {
     "generate below a group": Example("select i.sku, sum(i.pieces) as pieces from shop.parcels p "
                                       "lateral view explode(p.items) l as i group by i.sku",
                                       {"parcels": APPEND}),
+    "time windows": Example("select window.start as week, status, max(total) as dearest "
+                            "from shop.orders group by window(day, '7 days'), status",
+                            {"orders": UPDATE}),
+    "sessions": Example("select k, session_window(t, '30 minutes') as visit, count(*) as pages "
+                        "from shop.pings group by k, visit", {"pings": UPDATE}, ("model", "plan")),
     "pivot": Example("select customer_id, open, paid from (select customer_id, status, "
                      "total from shop.orders) pivot "
                      "(sum(total) for status in ('open', 'paid' as paid))",

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from docs.examples import Catalog
 from python_ivm.refresh.explain import explain
+from python_ivm.refresh.request import Request
 from tests.planner.lake import Lake
 from tests.planner.test_operators import NESTED, QUERIES, TABLES
 from tests.planner.test_rebuilt import REBUILT
+from tests.spark import test_time_windows as time_windows
 
 PAGE = Path(__file__).with_name("support.md")
 FULL = "rebuilt in full"
@@ -27,7 +30,8 @@ from the tests by `make docs`; [limits](limits.md) says more of what is not main
 - **rebuilt in full**: when a source changed.
 
 Tables: `a(k, v)`, `b(k, w)`, `c(w, z)` of whole numbers, and `d` with an array `xs`, a map `m`, a
-struct `p` and an array of structs `st`.
+struct `p` and an array of structs `st`. Time windows, which run on Spark only: `pings(k, v, t, day,
+local)` with a time, a date and a time without zone, and `devices(k, name)`.
 """
 
 
@@ -38,6 +42,8 @@ def page() -> str:
         lake.create(table, dict.fromkeys(columns, "int"))
     lake.create("d", NESTED)
     rows = [(how(lake, sql), name, sql) for name, sql in {**QUERIES, **REBUILT}.items()]
+    timed = time_windows.MAINTAINED | time_windows.REBUILT
+    rows += [(how(Catalog(), sql), name, sql) for name, sql in timed.items()]
     counts = {kind: sum(k == kind for k, _, _ in rows) for kind, _, _ in rows}
     told = ", ".join(f"{number} {kind}" for kind, number in counts.items())
     lines = [
@@ -51,9 +57,10 @@ def page() -> str:
     return "\n".join(lines) + "\n"
 
 
-def how(lake: Lake, sql: str) -> str:
+def how(warehouse: Lake | Catalog, sql: str) -> str:
     """How the planner maintains a query."""
-    text = explain(lake.request("m", sql), lake)
+    request = Request("m", sql, view=("s", "m"), state=("s", "m__ivm_state"))
+    text = explain(request, warehouse)
     if "Every change rebuilds the view in full" in text:
         return FULL
     return "affected groups" if "Recomputed where a change touches it" in text else "incremental"

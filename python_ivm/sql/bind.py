@@ -84,7 +84,6 @@ def bind(parsed: exp.Query, schemas: Schemas, casts: Casts | None = None) -> Que
         NotYetImplemented: If the planner has no rule for a construct.
     """
     check_deterministic(parsed)
-    _refuse_session_windows(parsed)
     _refuse_columns_named_like_the_clock(parsed, schemas)
     tree = with_readings(qualify(parsed, schemas))
     _check_output_names(tree, _spelling(parsed, tree.named_selects, schemas))
@@ -119,15 +118,6 @@ def _clock_elsewhere(plan: Node) -> frozenset[str]:
     """What is asked of the clock elsewhere than in a condition that follows it."""
     asking = (node for node in plan.walk() if not isinstance(node, ClockFilter))
     return frozenset(kind for node in asking for e in node.expressions for kind in readings(e))
-
-
-def _refuse_session_windows(parsed: exp.Query) -> None:
-    """Which session a row is in depends on the others: a new one may join two sessions."""
-    for call in parsed.find_all(exp.Anonymous):
-        if call.name.lower() == "session_window":
-            raise NotYetImplemented(
-                "session_window()", operator="session_window()", **position(call)
-            )
 
 
 def _refuse_columns_named_like_the_clock(parsed: exp.Query, schemas: Schemas) -> None:

@@ -45,7 +45,8 @@ class SparkSql(Spark):
     may have frequencies, ``max_by`` a number of values; ``listagg`` has no comma unless it is
     given; and percentiles ``WITHIN GROUP`` are not approximate. So these functions are read under
     names that sqlglot does not know; those with formats then become what sqlglot knows, if it
-    writes that as it was. (Its parser and generator cannot be derived from: with
+    writes that as it was. The word ``window`` begins a clause only before a name and AS. (sqlglot's
+    parser and generator cannot be derived from: with
     ``sqlglotc`` installed they are compiled.)
     """
 
@@ -67,7 +68,7 @@ class SparkSql(Spark):
 
 
 def _masked(tokens: list[Token]) -> list[Token]:
-    masked = list(tokens)
+    masked = [_renamed(t, t.text) if _is_name(n, tokens) else t for n, t in enumerate(tokens)]
     for n, (name, behind, last) in enumerate(zip(tokens, tokens[1:], tokens[2:], strict=False)):
         if behind.token_type is not TokenType.L_PAREN or last.token_type is TokenType.R_PAREN:
             continue
@@ -77,6 +78,14 @@ def _masked(tokens: list[Token]) -> list[Token]:
         elif called in _OTHER_NAMES:
             masked[n] = _renamed(name, _OTHER_NAMES[called])
     return masked
+
+
+def _is_name(number: int, tokens: list[Token]) -> bool:
+    """Whether a token is ``window``, and does not begin the clause ``WINDOW w AS (…)``."""
+    if tokens[number].token_type is not TokenType.WINDOW:
+        return False
+    behind = tokens[number + 1 : number + 3]
+    return len(behind) < 2 or behind[1].token_type is not TokenType.ALIAS
 
 
 def _renamed(token: Token, text: str) -> Token:

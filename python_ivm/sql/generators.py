@@ -16,7 +16,7 @@ from python_ivm.errors import NotYetImplemented
 from python_ivm.sql.grouping import has_aggregate
 from python_ivm.sql.parse import position, spelled
 from python_ivm.sql.predicates import SUBQUERIES
-from python_ivm.sql.relations import Relations, from_items
+from python_ivm.sql.relations import Relations, from_items, names_in_from
 
 if TYPE_CHECKING:
     from python_ivm.sql.select import SelectBinder
@@ -137,28 +137,36 @@ def _move_from_list(select: exp.Select, known: Relations) -> None:
         names = [item.alias]
     else:
         names = _default_names(call, lambda argument: known.type_of(select, argument))
-    relation = f"generated_{len(select.args.get('laterals') or []) + 1}"
-    own = [f"{relation}_{name}" for name in names]
-    made = exp.Lateral(
-        this=call.copy(),
-        view=True,
-        alias=exp.TableAlias(
-            this=exp.to_identifier(relation),
-            columns=[exp.to_identifier(name, quoted=True) for name in own],
-        ),
-    )
-    shown: list[exp.Expr] = []
-    for other in select.expressions:
-        if other is item:
-            pairs = zip(own, names, strict=True)
-            shown += [exp.alias_(exp.column(o, table=relation, quoted=True), n) for o, n in pairs]
-            continue
-        if isinstance(other, exp.Star):  # the generator's columns are no part of it
-            hidden = [exp.to_identifier(name, quoted=True) for name in own]
-            other.set("except_", [*(other.args.get("except_") or []), *hidden])
-        shown.append(other)
-    select.set("expressions", shown)
-    select.append("laterals", made)
+    pairs = zip(hidden_view(select, call.copy(), names), names, strict=True)
+    shown = [exp.alias_(column, name, quoted=True, copy=False) for column, name in pairs]
+    number = next(n for n, other in enumerate(select.expressions) if other is item)
+    before = select.expressions
+    select.set("expressions", [*before[:number], *shown, *before[number + 1 :]])
+
+
+def hidden_view(select: exp.Select, call: exp.Expr, names: list[str]) -> list[exp.Column]:
+    """Add a LATERAL VIEW that a SELECT's ``*`` does not show, in place.
+
+    Args:
+        select: Gets the view behind those that it has.
+        call: The generator.
+        names: What the generator's columns are called in Spark.
+
+    Returns:
+        The columns.
+    """
+    taken = names_in_from(select)
+    number = len(select.args.get("laterals") or []) + 1
+    while f"generated_{number}" in taken:
+        number += 1
+    relation = f"generated_{number}"
+    own = [exp.to_identifier(f"{relation}_{name}", quoted=True) for name in names]
+    alias = exp.TableAlias(this=exp.to_identifier(relation), columns=own)
+    for star in select.expressions:
+        if isinstance(star, exp.Star):
+            star.set("except_", [*(star.args.get("except_") or []), *(o.copy() for o in own)])
+    select.append("laterals", exp.Lateral(this=call, view=True, alias=alias))
+    return [exp.column(o.copy(), table=relation, quoted=True) for o in own]
 
 
 # -- binding -----------------------------------------------------------------------------------

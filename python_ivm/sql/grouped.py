@@ -14,6 +14,7 @@ from python_ivm.sql.aggregates import is_aggregate_call
 from python_ivm.sql.determined import RowOrder, is_choice
 from python_ivm.sql.grouping import HOLE, AfterGrouping, group_keys, grouping_sets, has_aggregate
 from python_ivm.sql.order import is_constant, order_key
+from python_ivm.sql.time_windows import refuse_sessions, with_sessions
 
 if TYPE_CHECKING:
     from python_ivm.sql.select import SelectBinder
@@ -73,6 +74,7 @@ def grouped(select: SelectBinder, node: Node, clauses: Clauses) -> tuple[Node, C
     group = select.tree.args.get("group")
     aggregates = clauses.having is not None or any(map(has_aggregate, clauses.selects))
     if group is None and not aggregates:
+        refuse_sessions(clauses.expressions)
         return node, _ordered(clauses, clauses, None)
     columns = list(zip(clauses.names, clauses.selects, strict=True))
     keys = group_keys(group, columns, select.expression) if group is not None else []
@@ -81,6 +83,9 @@ def grouped(select: SelectBinder, node: Node, clauses: Clauses) -> tuple[Node, C
         relation = select.binder.name("grouping_sets")
         sets = grouping_sets(group, keys, select.expression, relation)
     node, keys, clauses = _with_subqueries_below(select, node, keys, clauses)
+    if sets is None:
+        node, keys, clauses = with_sessions(select, node, keys, clauses)
+    refuse_sessions([*(key.expression for key in keys), *clauses.expressions])
     calls = clauses.aggregates
     select.binder.chooses |= any(map(is_choice, calls))
     grouping = AfterGrouping(

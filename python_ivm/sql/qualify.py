@@ -23,6 +23,7 @@ from python_ivm.sql.pivot import without_pivots
 from python_ivm.sql.relations import Relations, from_items, refuse_unnamed_join
 from python_ivm.sql.schema import Schemas
 from python_ivm.sql.stars import expand_stars
+from python_ivm.sql.time_windows import name_time_windows
 
 _POSITION = re.compile(r"\s*Line: (\d+), Col: (\d+)")
 
@@ -71,6 +72,7 @@ def qualify(query: exp.Query, schemas: Schemas) -> exp.Query:
     _show_fields_of_merged_columns(tree)
     for select in reversed(list(tree.find_all(exp.Select))):
         without_pivots(select, known)
+        name_time_windows(select, known)
         expand_stars(select, known)
         as_lateral_views(select, known)
         qualify_inner_names(select, known)

@@ -15,18 +15,14 @@ MAINTAINED = (
     "select 'a' as x, count(*) as n from a group by rollup(1)",
     "select k, v, sum(v) as t from a group by grouping sets ((1, 2), 1)",
     "select k, count(*) as n from a group by k order by all desc",
-    "select window(t, '10 minutes') as w, count(*) as n from d group by w",
 )
 REBUILT = {
     "select to_json(struct(*)) as j from a": "NOT_YET_IMPLEMENTED",
-    "select session_window(t, '5 minutes') as w, count(*) as n from d group by w":
-        "NOT_YET_IMPLEMENTED",
     "from a |> select distinct k": "NOT_YET_IMPLEMENTED",
     "from a |> order by v |> limit 3 |> where v > 1": "NOT_YET_IMPLEMENTED",
     "from a |> limit 0 |> aggregate count(*) as n": "NOT_YET_IMPLEMENTED",
     "from a |> drop v": "NOT_PARSED",
     "from a |> intersect select * from b": "NOT_PARSED",
-    "select count(*) as n from d group by window(t, '10 minutes')": "NOT_PARSED",
     "select v >>> 1 as h from a": "NOT_PARSED",
     "table a": "NOT_PARSED",
     "values (1)": "NOT_PARSED",

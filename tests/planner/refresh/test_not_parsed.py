@@ -88,7 +88,6 @@ def test_a_pipe_in_a_string_or_a_comment_is_none() -> None:
         "from s.a |> set v = 1",
         "from s.a |> intersect select k from s.b",
         "from s.a |> order by (select max(w) from s.b) |> limit 3 |> order by v",
-        "select count(*) as n from s.a group by window(t, '10 minutes')",
         "select v >>> 1 as k from s.a",
         "table s.a",
         "values (1)",
