@@ -33,6 +33,13 @@ _LISTS = ("expressions", "group")
 _OTHERS = ("where", "having", "qualify", "order", "windows", "from_", "joins")
 _MICROSECOND = exp.Interval(this=exp.Literal.string("1"), unit=exp.Var(this="MICROSECOND"))
 
+_TIMES = (
+    exp.DType.TIMESTAMP,
+    exp.DType.TIMESTAMPTZ,
+    exp.DType.TIMESTAMPLTZ,
+    exp.DType.TIMESTAMPNTZ,
+)
+
 
 # -- before names are resolved -----------------------------------------------------------------
 
@@ -71,8 +78,11 @@ def _of_a_timestamp(call: exp.Anonymous, select: exp.Select, known: Relations) -
     """The call with the cast that Spark adds."""
     copied = call.copy()
     time = copied.expressions[0]
-    if known.type_of(select, time).is_type(exp.DType.DATE, *exp.DataType.TEXT_TYPES):
+    kind = known.type_of(select, time)
+    if kind.is_type(exp.DType.DATE, *exp.DataType.TEXT_TYPES):
         time.replace(exp.cast(time.copy(), exp.DType.TIMESTAMPTZ, dialect=DIALECT))
+    elif not kind.is_type(*_TIMES):
+        raise _not_yet("session_window() over a value of unknown type", SESSION, call)
     return copied
 
 
