@@ -64,7 +64,7 @@ def beside(relation: str, what: str) -> str:
 
 def may_be_beside(name: str, relation: str) -> bool:
     """Whether a rule might give a name to something beside a relation."""
-    return name.startswith(f"{relation}_") and name.endswith(_ENDS)
+    return name.endswith(_ENDS) and name.startswith(f"{relation}_")
 
 
 _ENDS = tuple(f"_{what}" for what in BESIDE)
