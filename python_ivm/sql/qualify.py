@@ -12,7 +12,7 @@ from sqlglot.optimizer.qualify import qualify as sqlglot_qualify
 from python_ivm.algebra.conditions import conjuncts
 from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.sql.ctes import cte_of, rename_hidden
-from python_ivm.sql.fields import name_fields, restore_fields
+from python_ivm.sql.fields import name_fields, name_fields_of_outputs, restore_fields
 from python_ivm.sql.generators import as_lateral_views
 from python_ivm.sql.grouping_sets import resolve_ordinals
 from python_ivm.sql.lateral import qualify_inner_names
@@ -72,9 +72,10 @@ def qualify(query: exp.Query, schemas: Schemas) -> exp.Query:
     _show_fields_of_merged_columns(tree)
     for select in reversed(list(tree.find_all(exp.Select))):
         without_pivots(select, known)
-        name_time_windows(select, known)
         expand_stars(select, known)
+        name_time_windows(select, known)
         as_lateral_views(select, known)
+        name_fields_of_outputs(select, known)
         qualify_inner_names(select, known)
     for written in tree.find_all(exp.Coalesce):
         written.meta["written"] = True
@@ -90,6 +91,8 @@ def qualify(query: exp.Query, schemas: Schemas) -> exp.Query:
     for part in qualified.find_all(exp.Query):
         write_out_all(part)
     restore_fields(qualified, known)
+    for part in qualified.find_all(exp.Select):
+        _merge_no_hidden_columns(part, known)
     _compare_merged_columns(qualified)
     resolved = _left_columns_of_inner_using(qualified)
     annotate(resolved, known)
@@ -149,6 +152,27 @@ def _show_fields_of_merged_columns(tree: exp.Query) -> None:
                 first, last = column.parts
                 if first.name.lower() not in relations:
                     column.replace(exp.Dot(this=exp.column(first.copy()), expression=last.copy()))
+
+
+def _merge_no_hidden_columns(select: exp.Select, known: Relations) -> None:
+    """Let USING take the first column that can be seen, none of a semi or anti join, in place."""
+    joins = select.args.get("joins") or []
+    hidden = {join.alias_or_name: join for join in joins if join.is_semi_or_anti_join}
+    if not hidden or not any(join.meta.get("merges") for join in joins):
+        return
+    for column in list(select.find_all(exp.Column)):
+        join, around = hidden.get(column.table), column.parent
+        here = column.parent_select
+        if isinstance(around, exp.Coalesce) and not around.meta.get("written"):
+            here = _joining(around)
+        if join is None or here is not select or column.find_ancestor(exp.Join) is join:
+            continue
+        for item in from_items(select):
+            probe = exp.Select().select("*").from_(item.copy())
+            probe.parent = select  # the CTEs around are visible
+            if item.alias_or_name not in hidden and column.name in known.columns(probe):
+                column.set("table", exp.to_identifier(item.alias_or_name, quoted=True))
+                break
 
 
 def _compare_merged_columns(tree: exp.Query) -> None:

@@ -870,3 +870,31 @@ def test_what_has_no_rule_is_told_as_that(abc: Lake, sql: str, told: str) -> Non
         refresh = plan_refresh(abc.request("m", sql), abc)
     assert refresh.reason == "NOT_YET_IMPLEMENTED"
     assert told in refresh.explanation
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select a.v, w from s.a left anti join s.b on a.k = b.k join s.c on a.k = c.k "
+        "join s.d using (w)",
+        "select a.v, w from s.a left semi join s.b on a.k = b.k join s.c on a.k = c.k "
+        "full join s.d using (w) where w > 7 or w is null",
+        "with b as (select k, w from s.b) select a.v, w from s.a left semi join b on a.k = b.k "
+        "join (select * from s.c) c on a.k = c.k right join s.d using (w) where exists (select 1 "
+        "from b where b.w < c.w)",
+        "select a.v from s.a left anti join s.b on a.k = b.k join s.c on a.k = c.k join s.d "
+        "using (w) where exists (select 1 from s.b e where e.w = w)",
+    ],
+)
+def test_a_merged_column_behind_a_semi_join_that_has_one(lake: Lake, sql: str) -> None:
+    """USING compared the semi join's column, which nothing behind it shows."""
+    lake.create("a", {"k": "int", "v": "int"}, [(1, 1), (2, 2), (3, 3)])
+    lake.create("b", {"k": "int", "w": "int"}, [(2, 9), (4, 1), (1, 7)])
+    lake.create("c", {"k": "int", "w": "int"}, [(1, 7), (2, 8), (3, 9)])
+    lake.create("d", {"w": "int", "z": "int"}, [(7, 1), (9, 2), (9, 2), (None, 3)])
+    view = View(lake, sql)
+    lake.change("b", delete=[(2, 9)], insert=[(3, 1)])
+    view.refresh()
+    lake.change("c", delete=[(1, 7)], insert=[(1, 9)])
+    lake.change("d", insert=[(8, 8)])
+    view.refresh()
