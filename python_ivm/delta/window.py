@@ -64,19 +64,20 @@ def _partition(node: Node) -> set[exp.Expr] | None:
 
     None where no window is there, or its PARTITION BY is not among the columns.
     """
+    around: set[exp.Expr] | None
     match node:
         case Filter():
             return _partition(node.input)
         case Window():
-            around = _partition(node.input) if _lies_within(node) else set(node.partition)
-            shown = node.items
+            own, below = set(node.partition), _partition(node.input)
+            around = own if below is None or not below <= own else below
         case Project():
-            around, shown = _partition(node.input), node.items
+            around = _partition(node.input)
         case _:
             return None
     if around is None:
         return None
-    names = {i.expression: ColumnRef(node.relation, i.name).expression() for i in shown}
+    names = {i.expression: ColumnRef(node.relation, i.name).expression() for i in node.items}
     return {names[e] for e in around} if around <= names.keys() else None
 
 

@@ -75,6 +75,7 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
             promised = model.request.options.deterministic_functions
             check_user_functions(model.reading.tree, model.warehouse.user_functions(), promised)
             described = model.warehouse.describe(model.request.sql)
+            questions.refuse_sessions(_used_columns(query))
             asked = questions.arguments(query)
             types = asked | nested_columns(query, described) | questions.united
         decided = layout(query, types)

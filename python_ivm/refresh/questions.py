@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -18,10 +18,12 @@ from python_ivm.refresh import emit
 from python_ivm.refresh.model import Model
 from python_ivm.sources.history import SourceChange
 from python_ivm.sql.bind import Query
-from python_ivm.sql.parse import DIALECT
+from python_ivm.sql.parse import DIALECT, quoted_name
 from python_ivm.sql.render import Renderer
 from python_ivm.sql.unions import key
 from python_ivm.state.layout import Layout, arguments_to_type
+
+_BOUNDS = re.compile(r"struct<start:timestamp(_ntz)?,end:timestamp(_ntz)?>", re.IGNORECASE)
 
 Described = Sequence[tuple[str, str]]
 """Names and Spark types of columns."""
@@ -99,6 +101,31 @@ class Questions:
         for node in query.plan.walk():
             if isinstance(node, Aggregate) and node.keys:
                 yield self._types(node.input, node.keys)
+
+    def refuse_sessions(self, used: Mapping[str, Iterable[str]]) -> None:
+        """Refuse sources' columns that ``session_window()`` made: Spark merges them in each group.
+
+        Delta keeps what a column is, but shows it in no description: Spark is asked for a plan.
+
+        Args:
+            used: The columns that the query reads, by source.
+
+        Raises:
+            NotYetImplemented: If there is one.
+        """
+        for source, columns in used.items():
+            table = self.model.schemas()[source]
+            for column in map(table.spelling, columns):
+                if not _BOUNDS.fullmatch(table.columns[column]):
+                    continue
+                name = quoted_name((column,))
+                asked = f"SELECT {name} FROM {quoted_name(table.parts)} GROUP BY {name}"
+                if "MergingSessions" in str(self.model.warehouse.texts(f"EXPLAIN {asked}")):
+                    raise NotYetImplemented(
+                        f"The column {column} of {source}, which session_window() made",
+                        operator="session_window()",
+                        hint="Make a struct of its start and end where it is written.",
+                    )
 
     def _columns(self, node: Node) -> list[str]:
         """The types of a plan's columns; the plan is not normalized yet."""

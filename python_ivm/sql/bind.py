@@ -33,6 +33,7 @@ from python_ivm.sql.qualify import qualify
 from python_ivm.sql.schema import Schemas, column_names
 from python_ivm.sql.select import SelectBinder
 from python_ivm.sql.set_operations import set_operation
+from python_ivm.sql.time_windows import refuse_windows_again
 from python_ivm.sql.unions import Casts, of_one_type
 
 VIEW = "ivm_view"
@@ -90,6 +91,7 @@ def bind(parsed: exp.Query, schemas: Schemas, casts: Casts | None = None) -> Que
     binder = Binder(schemas)
     binder.taken |= _column_names(tree, schemas)
     plan = binder.query(tree, VIEW, {})
+    refuse_windows_again(plan)
     columns = _spelling(parsed, [c.name for c in plan.schema], schemas)
     sources = tuple(dict.fromkeys(n.source for n in plan.walk() if isinstance(n, Scan)))
     if not sources:

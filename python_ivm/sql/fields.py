@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from python_ivm.sql.relations import Relations
+from python_ivm.sql.relations import Relations, names_in_from
 
 _WRITTEN = "written"
 _SHOWN = "shown"
@@ -33,6 +33,37 @@ def name_fields(tree: exp.Expr) -> None:
     for identifier in tree.find_all(exp.Identifier):
         if identifier.name != identifier.name.lower():
             identifier.meta[_WRITTEN] = identifier.name
+
+
+def name_fields_of_outputs(select: exp.Select, known: Relations) -> None:
+    """Write fields of the list's columns, ``having w.start > …``, as fields of what these are.
+
+    Done in place: sqlglot would look for a relation of that name. A column of the input has
+    precedence but in ORDER BY.
+    """
+    if select.args.get("distinct"):
+        return
+    outputs = {i.alias.lower(): i.this for i in select.selects if isinstance(i, exp.Alias)}
+    columns = [
+        (clause, column)
+        for clause in ("group", "having", "qualify", "order")
+        if select.args.get(clause) is not None
+        for column in select.args[clause].find_all(exp.Column)
+        if len(column.parts) > 1 and column.parent_select is select
+    ]
+    for clause, column in columns:
+        first, *fields = column.parts
+        name = first.name.lower()
+        if name not in outputs or name in names_in_from(select):
+            continue
+        if clause != "order" and name in known.columns(select):
+            continue
+        value: exp.Expr = outputs[name].copy()
+        if not isinstance(value, (exp.Column, exp.Func)):
+            value = exp.paren(value, copy=False)
+        for field in fields:
+            value = exp.Dot(this=value, expression=field.copy())
+        column.replace(value)
 
 
 def restore_fields(tree: exp.Query, known: Relations) -> None:

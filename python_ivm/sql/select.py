@@ -34,6 +34,7 @@ from python_ivm.sql.parse import position
 from python_ivm.sql.predicates import SUBQUERIES, is_list_query, is_predicate, plain_predicates
 from python_ivm.sql.result import result
 from python_ivm.sql.subqueries import Subqueries
+from python_ivm.sql.time_windows import is_time_window
 
 if TYPE_CHECKING:
     from python_ivm.sql.bind import Binder, Cte
@@ -126,7 +127,8 @@ class SelectBinder:
             node: Node = Values(self.binder.name("one_row"), ("one",), one)
         else:
             node = joined(self, from_.this, self.tree.args.get("joins") or [])
-        for view in self.tree.args.get("laterals") or []:
+        views = self.tree.args.get("laterals") or []
+        for view in (v for v in views if not is_time_window(v.this)):
             node = generators.generate(self, node, view, bool(view.args.get("outer")))
         if self._joins_later():
             node = self.joinable(node)
@@ -146,6 +148,22 @@ class SelectBinder:
             kept = [c for c in kept if c not in local]
         for condition in asking:
             node, kept = self.asking(node, condition, kept)
+        return self._in_time_windows(node, kept)
+
+    def _in_time_windows(self, node: Node, kept: list[exp.Expr]) -> tuple[Node, list[exp.Expr]]:
+        """The rows of WHERE in their time windows, and the conditions that name a query around."""
+        views = [v for v in self.tree.args.get("laterals") or [] if is_time_window(v.this)]
+        own = set(node.schema)
+        local = [c for c in kept if columns_of(c) <= own]
+        if views and local:
+            node, kept = filtered(node, exp.and_(*local)), [c for c in kept if c not in local]
+        for view in views:
+            node = generators.generate(self, node, view, outer=False)
+        if views and self._joins_later():
+            below = node.schema
+            node = self.as_one_relation(node, "generated")
+            moved = dict(zip(below, (c.expression() for c in node.schema), strict=True))
+            kept = [substitute(c, moved) for c in kept]
         return node, kept
 
     def _joins_later(self) -> bool:
@@ -173,7 +191,7 @@ class SelectBinder:
         """Rows of several relations as one, which can be joined to others as it is."""
         relation = self.binder.name(wanted)
         items, moved = under(relation, node.schema)
-        self._move(moved)
+        self.move(moved)
         return Project(node, relation, items)
 
     def asking(
@@ -269,10 +287,11 @@ class SelectBinder:
     ) -> tuple[Node, list[exp.Expr]]:
         """Join the subqueries of expressions, and keep the visible columns up to date."""
         node, filled, moved = self.subqueries.fill(node, expressions, only)
-        self._move(moved)
+        self.move(moved)
         return node, filled
 
-    def _move(self, moved: Mapping[ColumnRef, exp.Expr]) -> None:
+    def move(self, moved: Mapping[ColumnRef, exp.Expr]) -> None:
+        """Keep the visible columns up to date, where the rows got other columns."""
         if moved:
             self.columns = {c: substitute(e, moved) for c, e in self.columns.items()}
 

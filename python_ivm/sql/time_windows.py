@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from python_ivm.algebra.columns import Named, columns_of, substitute
-from python_ivm.algebra.nodes import Filter, Node
+from python_ivm.algebra.columns import ColumnRef, Named, substitute
+from python_ivm.algebra.nodes import Aggregate, Generate, Node, Project, UnionAll, Window
 from python_ivm.errors import NotYetImplemented
 from python_ivm.sql import windows
 from python_ivm.sql.generators import hidden_view
-from python_ivm.sql.grouping import HOLE
-from python_ivm.sql.parse import DIALECT, place
+from python_ivm.sql.parse import place
 from python_ivm.sql.relations import Relations, names_in_from
 
 if TYPE_CHECKING:
@@ -29,23 +28,19 @@ if TYPE_CHECKING:
 
 WINDOW, SESSION = "window", "session_window"
 _TIME_OF = "window_time"
-_LISTS = ("expressions", "group")
-_OTHERS = ("where", "having", "qualify", "order", "windows", "from_", "joins")
+_LISTS = ("expressions", "group", "windows")
+_OTHERS = ("where", "having", "qualify", "order", "from_", "joins")
 _MICROSECOND = exp.Interval(this=exp.Literal.string("1"), unit=exp.Var(this="MICROSECOND"))
-
-_TIMES = (
-    exp.DType.TIMESTAMP,
-    exp.DType.TIMESTAMPTZ,
-    exp.DType.TIMESTAMPLTZ,
-    exp.DType.TIMESTAMPNTZ,
-)
 
 
 # -- before names are resolved -----------------------------------------------------------------
 
 
 def name_time_windows(select: exp.Select, known: Relations) -> None:
-    """Write a SELECT's ``window()`` as a LATERAL VIEW, and what it calls ``window`` as its column.
+    """Write a SELECT's time window as a LATERAL VIEW, and what it calls ``window`` as its column.
+
+    That of ``session_window()`` makes the session that a row alone would be. Around its column the
+    call stays, for the binder.
 
     Args:
         select: Changed in place; its stars ``*`` and ``a.*`` may still stand.
@@ -59,31 +54,25 @@ def name_time_windows(select: exp.Select, known: Relations) -> None:
         return
     for timed in list(_calls(select, _TIME_OF)):
         end = exp.Dot(this=timed.expressions[0].copy(), expression=exp.to_identifier("end"))
-        time = exp.paren(exp.Sub(this=end, expression=_MICROSECOND.copy()), copy=False)
-        _replace(select, timed, time, _TIME_OF)
-    windowed = _the_call(select, WINDOW)
-    if windowed is not None:
-        _write_out_name(select, WINDOW, windowed, known)
-        column = hidden_view(select, exp.Explode(this=exp.array(windowed.copy())), [WINDOW])[0]
-        for written in list(_calls(select, WINDOW)):
-            _replace(select, written, column, WINDOW)
-    session = _the_call(select, SESSION)
-    if session is not None:
-        _write_out_name(select, SESSION, session, known)
-        for written in list(_calls(select, SESSION)):
-            _replace(select, written, _of_a_timestamp(written, select, known), SESSION)
+        timed.replace(exp.paren(exp.Sub(this=end, expression=_MICROSECOND.copy()), copy=False))
+    for name in (WINDOW, SESSION):
+        call = _the_call(select, name)
+        if call is None:
+            continue
+        _write_out_name(select, name, call, known)
+        made = exp.Explode(this=exp.array(call.copy()))
+        column: exp.Expr = hidden_view(select, made, [name])[0]
+        if name == SESSION:
+            column = exp.Anonymous(this=SESSION, expressions=[column])
+        for written in list(_calls(select, name)):
+            _replace(select, written, column, name)
 
 
-def _of_a_timestamp(call: exp.Anonymous, select: exp.Select, known: Relations) -> exp.Expr:
-    """The call with the cast that Spark adds."""
-    copied = call.copy()
-    time = copied.expressions[0]
-    kind = known.type_of(select, time)
-    if kind.is_type(exp.DType.DATE, *exp.DataType.TEXT_TYPES):
-        time.replace(exp.cast(time.copy(), exp.DType.TIMESTAMPTZ, dialect=DIALECT))
-    elif not kind.is_type(*_TIMES):
-        raise _not_yet("session_window() over a value of unknown type", SESSION, call)
-    return copied
+def is_time_window(generator: exp.Expr) -> bool:
+    """Whether a generator is one of those; WHERE stands below them."""
+    inner = generator.this if isinstance(generator, exp.Explode) else None
+    made = inner.expressions[0] if isinstance(inner, exp.Array) and inner.expressions else None
+    return isinstance(made, exp.Anonymous) and made.name.lower() in (WINDOW, SESSION)
 
 
 def _parts(select: exp.Select, clauses: Iterable[str]) -> Iterator[exp.Expr]:
@@ -108,22 +97,33 @@ def _the_call(select: exp.Select, name: str) -> exp.Anonymous | None:
     elsewhere = next(_calls(select, name, _OTHERS), None)
     if elsewhere is not None:
         raise _not_yet(f"{name}() outside of SELECT and GROUP BY", name, elsewhere)
-    if any(_unqualified(call) != _unqualified(found[0]) for call in found):
+    if not all(_alike(call, found[0]) for call in found):
         raise _not_yet(f"More than one {name}()", name, found[-1])
     return found[0] if found else None
 
 
-def _unqualified(call: exp.Anonymous) -> exp.Expr:
-    copied = call.copy()
-    for column in copied.find_all(exp.Column):
-        column.set("table", None)
-    copied.set("this", call.name.lower())
-    return copied
+def _alike(call: exp.Anonymous, other: exp.Anonymous) -> bool:
+    """Whether calls are one to Spark; a name with its table and one without it may be."""
+    tables: list[list[str]] = []
+    copies = []
+    for copied in (call.copy(), other.copy()):
+        for name in copied.find_all(exp.Identifier):
+            name.set("this", name.name.lower())
+        columns = list(copied.find_all(exp.Column))
+        tables.append([column.table for column in columns])
+        for column in columns:
+            column.set("table", None)
+        copied.set("this", call.name)
+        copies.append(copied)
+    same = all(one == two or not (one and two) for one, two in zip(*tables, strict=False))
+    return same and copies[0] == copies[1]
 
 
 def _write_out_name(select: exp.Select, name: str, call: exp.Expr, known: Relations) -> None:
     """Put the call where its own name stands for it, ``window`` or ``window.start``, in place."""
-    clauses = ("expressions", "group", "having", "qualify", "order")
+    clauses = ["expressions", "group", "having", "qualify"]
+    if name not in (item.alias.lower() for item in select.selects):
+        clauses.append("order")  # in which a column of the result has precedence
     columns = [c for part in _parts(select, clauses) for c in part.find_all(exp.Column)]
     meant = [c for c in columns if c.parent_select is select and c.parts[0].name.lower() == name]
     if not meant or name in names_in_from(select) or name in known.columns(select):
@@ -163,25 +163,23 @@ def with_sessions(
     call = next((k.expression for k in keys if _is_session(k.expression)), None)
     if call is None:
         return node, keys, clauses
-    values = [key.expression for key in keys]
-    every = [*values, *clauses.expressions]
-    columns = list({c for e in every for c in columns_of(e) if c.relation != HOLE})
-    start, end = _of_one_row(call)
-    node = Filter(node, exp.GT(this=end, expression=start))
-    session = _session(start, end, [value for value in values if value != call])
-    node, (session, *seen) = windows.bind(
-        select.binder, node, [session, *(c.expression() for c in columns)]
-    )
-    mapping = dict(zip(columns, seen, strict=True))
+    others = [key.expression for key in keys if key.expression != call]
+    refuse_sessions(others)
+    session = _session(call.expressions[0], others)
+    below = node.schema
+    seen: list[exp.Expr] = [column.expression() for column in below]
+    node, (session, *seen) = windows.bind(select.binder, node, [session, *seen])
+    mapping = dict(zip(below, seen, strict=True))
+    select.move(mapping)
+    select.subqueries.move(mapping, list(select.subqueries.pending))
     meant = substitute(call, mapping)
 
     def over(expression: exp.Expr) -> exp.Expr:
         moved = substitute(expression, mapping).copy()
         return moved.transform(lambda part: session.copy() if part == meant else part, copy=False)
 
-    every = [over(e) for e in every]
-    named = zip(keys, every[: len(keys)], strict=True)
-    return node, [Named(k.name, e) for k, e in named], clauses.over(every[len(keys) :])
+    named = [Named(key.name, over(key.expression)) for key in keys]
+    return node, named, clauses.over([over(e) for e in clauses.expressions])
 
 
 def refuse_sessions(expressions: Iterable[exp.Expr]) -> None:
@@ -196,39 +194,91 @@ def _is_session(node: exp.Expr) -> bool:
     return isinstance(node, exp.Anonymous) and node.name.lower() == SESSION
 
 
-def _of_one_row(call: exp.Expr) -> tuple[exp.Expr, exp.Expr]:
-    """Start and end of the session that a row alone would be."""
-    start, gap = (e.copy() for e in call.expressions)
-    if not isinstance(gap, exp.Interval):
-        gap = exp.Cast(this=gap, to=exp.DataType(this=exp.DType.INTERVAL))
-    return start, exp.Add(this=start.copy(), expression=gap)
+def _session(own: exp.Expr, keys: list[exp.Expr]) -> exp.Expr:
+    """The session of a row among the rows with the same keys.
 
+    Args:
+        own: The session that the row alone would be.
+        keys: What it is grouped by besides.
+    """
 
-def _session(start: exp.Expr, end: exp.Expr, keys: list[exp.Expr]) -> exp.Expr:
-    """The session of a row among the rows with the same keys."""
+    def bound(name: str) -> exp.Expr:
+        return exp.Dot(this=own.copy(), expression=exp.to_identifier(name, quoted=True))
 
     def over(function: exp.Expr, more: exp.Expr | None = None, **clauses: exp.Expr) -> exp.Window:
         partition = [key.copy() for key in (*keys, more) if key is not None]
         return exp.Window(this=function, partition_by=partition, over="OVER", **clauses)
 
     def by_time() -> exp.Order:
-        return exp.Order(expressions=[exp.Ordered(this=start.copy(), nulls_first=True)])
+        return exp.Order(expressions=[exp.Ordered(this=bound("start"), nulls_first=True)])
 
     before = exp.WindowSpec(
         kind="RANGE", start="UNBOUNDED", start_side="PRECEDING", end=_MICROSECOND.copy(),
         end_side="PRECEDING",
     )  # fmt: skip
-    reached = over(exp.Max(this=end.copy()), order=by_time(), spec=before)
-    begins = exp.GT(this=start.copy(), expression=reached)
+    reached = over(exp.Max(this=bound("end")), order=by_time(), spec=before)
+    begins = exp.GT(this=bound("start"), expression=reached)
     one, zero = exp.Literal.number(1), exp.Literal.number(0)
     number = over(exp.Sum(this=exp.Case().when(begins, one).else_(zero)), order=by_time())
-    bounds = {"start": exp.Min(this=start.copy()), "end": exp.Max(this=end.copy())}
-    return exp.Struct(
+    bounds = {"start": exp.Min(this=bound("start")), "end": exp.Max(this=bound("end"))}
+    session = exp.Struct(
         expressions=[
-            exp.PropertyEQ(this=exp.to_identifier(name), expression=over(bound, number))
-            for name, bound in bounds.items()
+            exp.PropertyEQ(this=exp.to_identifier(name), expression=over(value, number))
+            for name, value in bounds.items()
         ]
     )
+    session.meta[SESSION] = True
+    return session
+
+
+def refuse_windows_again(plan: Node) -> None:
+    """Refuse what asks of a column whether it is a window: Spark remembers that, a change does not.
+
+    Groups of sessions are merged once more, and ``window()`` takes the end of a window.
+
+    Raises:
+        NotYetImplemented: If there is such a column.
+    """
+    for node in plan.walk():
+        if isinstance(node, Aggregate):
+            distinct = [d for m in node.measures for d in m.expression.find_all(exp.Distinct)]
+            grouped = [
+                *(key.expression for key in node.keys),
+                *(e for d in distinct for e in d.expressions),
+            ]
+            origins = [_origin(node.input, value) for value in grouped]
+            if any(o.meta.get(SESSION) for o in origins if o is not None):
+                raise NotYetImplemented("Groups of a session_window()", operator="session_window()")
+        elif isinstance(node, Generate) and is_time_window(node.function):
+            (time, *_) = node.function.this.expressions[0].expressions
+            origin = _origin(node.input, time)
+            if origin is not None and is_time_window(origin):
+                raise NotYetImplemented(
+                    "window() of another window", operator="window()", hint="Write window_time(w)."
+                )
+
+
+def _origin(node: Node, value: exp.Expr) -> exp.Expr | None:
+    """What computes a column of a node, if that is a key, a projection or a generator."""
+    if not isinstance(value, exp.Column):
+        return None
+    column = ColumnRef(value.table, value.name)
+    made: dict[str, exp.Expr] = {}
+    if isinstance(node, (Project, Window)):
+        made = {item.name: item.expression for item in node.items}
+    elif isinstance(node, Aggregate):
+        made = {key.name: key.expression for key in node.keys}
+    elif isinstance(node, Generate):
+        made = dict.fromkeys(node.names, node.function)
+    if column.name in made and column.relation == getattr(node, "relation", None):
+        found = made[column.name]
+        return _origin(node.inputs[0], found) if isinstance(found, exp.Column) else found
+    if isinstance(node, UnionAll):
+        number = node.schema.index(column)
+        parts = [_origin(part, part.schema[number].expression()) for part in node.parts]
+        return next((part for part in parts if part is not None), None)
+    below = (child for child in node.inputs if column in child.schema)
+    return next((_origin(child, value) for child in below), None)
 
 
 def _not_yet(construct: str, name: str, node: exp.Expr) -> NotYetImplemented:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import chain
 
-from tests.spark.workbench import Bench, View
+from tests.spark.workbench import FEED, Bench, View
 
 TEN = "window(t, '10 minutes')"
 SLIDING = "window(t, '10 minutes', '5 minutes')"
@@ -51,16 +51,26 @@ MAINTAINED = {
     "group by s",
     "session over a join": f"select d.name, session_window(p.t, '6 minutes') as s, count(*) as n "
     f"{OVER_DEVICES} group by all",
+    "where before time": "select window(cast(text as timestamp), '10 minutes') as w, count(*) as n "
+    "from pings where text like '2%' group by w",
+    "field of an alias": f"select k, {TEN} as w, count(*) as n from pings group by k, w "
+    "having w.start > '2000-01-01' order by w.end limit 100",
+    "beside a subquery": "select p.k, session_window(date_trunc('minute', p.t), '4 minutes') as s, "
+    "max(p.v) as hi from pings p where p.k in (select k from devices) group by p.k, s "
+    "having exists (select 1 from devices d where d.k = p.k)",
     "of sessions": "select k, count(*) as visits, max(n) as longest from (select k, count(*) as n "
     "from pings group by k, session_window(t, '4 minutes')) q group by k",
 }  # fmt: skip
 
 QUICK = (
-    "named by spark", "overlapping", "rows", "over an outer join", "session", "session by gap",
+    "named by spark", "overlapping", "over an outer join", "session by gap", "beside a subquery",
 )  # fmt: skip
 """What the default run takes of them."""
 
 REBUILT = {
+    "merged again": "select s, sum(n) as n from (select k, session_window(t, '4 minutes') as s, "
+    "count(*) as n from pings group by k, s) q group by s",
+    "of a table": "select s, n from sessions",
     "elsewhere": f"select v from pings where {SLIDING}.start > '2000-01-01'",
     "session of a row": "select v, session_window(t, '4 minutes') as s from pings",
     "distinct sessions": "select distinct session_window(t, '4 minutes') as s from pings",
@@ -71,7 +81,8 @@ REBUILT = {
 ROUNDS = (
     (
         "delete from pings where v = 3",
-        "insert into pings values (1, 4, timestamp'2024-01-01 00:13:30', null, null)",
+        "delete from sessions where k = 1",
+        "insert into pings values (1, 4, timestamp'2024-01-01 00:13:30', null, null, '2')",
     ),
     (
         "update pings set v = v + 1 where k = 1",
@@ -83,7 +94,7 @@ ROUNDS = (
         "insert into devices values (1, 'z'), (2, null)",
     ),
     (
-        "insert into pings select k, v, t + interval 4 minutes, day, local from pings",
+        "insert into pings select k, v, t + interval 4 minutes, day, local, text from pings",
         "delete from pings where k = 0",
     ),
 )
@@ -92,13 +103,18 @@ ROUNDS = (
 def _ping(n: int) -> str:
     time = f"timestamp'2024-01-01 00:00:00' + make_interval(0, 0, 0, 0, 0, {n * 3}, 0)"
     local = f"timestamp_ntz'2024-01-01 00:00:00' + make_interval(0, 0, 0, 0, {n})"
-    return f"({n % 3}, {n % 5}, {time}, date_add(date'2024-01-01', {n % 4}), {local})"
+    text = f"'{'x' if n % 4 else '2024-01-01 00:00:59'}'"
+    return f"({n % 3}, {n % 5}, {time}, date_add(date'2024-01-01', {n % 4}), {local}, {text})"
 
 
 def _fill(bench: Bench) -> None:
     pings = [_ping(n) for n in range(12)]
-    columns = "k int, v int, t timestamp, day date, local timestamp_ntz"
-    bench.table("pings", columns, *pings, pings[4], "(1, 2, null, null, null)")
+    columns = "k int, v int, t timestamp, day date, local timestamp_ntz, text string"
+    bench.table("pings", columns, *pings, pings[4], "(1, 2, null, null, null, null)")
+    bench.sql(
+        f"create table sessions using delta {FEED} as select session_window(t, '4 minutes') as s, "
+        "k, count(*) as n from pings group by 1, 2"
+    )
     bench.table("devices", "k int, name string", "(0, 'a')", "(1, 'b')", "(1, 'b')", "(7, null)")
 
 
