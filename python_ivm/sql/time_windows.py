@@ -247,7 +247,7 @@ def refuse_windows_again(plan: Node) -> None:
                 *(e for d in distinct for e in d.expressions),
             ]
             origins = [_origin(node.input, value) for value in grouped]
-            if any(o.meta.get(SESSION) for o in origins if o is not None):
+            if any(origin.meta.get(SESSION) for origin in origins if origin is not None):
                 raise NotYetImplemented("Groups of a session_window()", operator="session_window()")
         elif isinstance(node, Generate) and is_time_window(node.function):
             (time, *_) = node.function.this.expressions[0].expressions
@@ -275,10 +275,15 @@ def _origin(node: Node, value: exp.Expr) -> exp.Expr | None:
         return _origin(node.inputs[0], found) if isinstance(found, exp.Column) else found
     if isinstance(node, UnionAll):
         number = node.schema.index(column)
-        parts = [_origin(part, part.schema[number].expression()) for part in node.parts]
-        return next((part for part in parts if part is not None), None)
+        parts = (_origin(part, part.schema[number].expression()) for part in node.parts)
+        return next((p for p in parts if p is not None and _is_remembered(p)), None)
     below = (child for child in node.inputs if column in child.schema)
     return next((_origin(child, value) for child in below), None)
+
+
+def _is_remembered(made: exp.Expr) -> bool:
+    """Whether Spark remembers of a column that it is a window."""
+    return bool(made.meta.get(SESSION)) or is_time_window(made)
 
 
 def _not_yet(construct: str, name: str, node: exp.Expr) -> NotYetImplemented:

@@ -91,6 +91,8 @@ def test_bounds_of_sessions_may_be_grouped_again() -> None:
         (f"select s, sum(n) as n from {SESSIONS} q group by s", r"Groups of a session"),
         (f"select distinct x from (select s as x, n from {SESSIONS} q where n > 1) z", "Groups of"),
         (f"select s from {SESSIONS} q union select s from {SESSIONS} r", r"Groups of a session"),
+        (f"select s from (select named_struct('start', t, 'end', t) as s from s.pings union all "
+         f"select s from {SESSIONS} q) r group by s", r"Groups of a session"),
         (f"select count(distinct s) as n from {SESSIONS} q", r"Groups of a session"),
         (f"with q as (select * from {SESSIONS} q) select q.s, count(*) as n from q join s.named on "
          "q.k = 1 group by all", r"Groups of a session"),
