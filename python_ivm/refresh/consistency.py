@@ -77,7 +77,14 @@ def consistency_query(view: tuple[str, ...], warehouse: Warehouse) -> str:
             f"{relation_name(view)} is not maintained",
             hint="Set materialized='incremental_ivm' on the model and run it.",
         )
-    sql = json.loads(query)
+    try:
+        sql = json.loads(query)
+    except ValueError:
+        raise InvalidModel(
+            f"The text that {relation_name(view)} was built from cannot be read: {query}",
+            hint="Build it anew by --full-refresh. If Spark shows the property ivm.query as "
+            "redacted, look at spark.sql.redaction.options.regex and spark.redaction.regex.",
+        ) from None
     pinned = pin_versions(sql, {key: v.version for key, v in bookmark.sources.items()})
     if bookmark.instant is not None:
         pinned = clock.at(pinned, bookmark.instant)

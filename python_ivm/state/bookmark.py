@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
@@ -155,13 +156,19 @@ def _long_before(time: str, later: str) -> bool:
     return time.isdigit() and later.isdigit() and int(later) - int(time) > _MINUTE
 
 
+_REDACTED = re.compile("url|secret|password|token|access|credential", re.IGNORECASE)
+
+
 def encoded(value: object) -> str:
     """A value as one line of JSON that passes through Spark unchanged.
 
     ``${`` is written as an escape, for Spark substitutes variables in statements and, when it
-    reads them, in settings too.
+    reads them, in settings too; and so are words for which it shows a property as
+    ``*********(redacted)``, as which ``hourly`` has one.
     """
-    return json.dumps(value, separators=(",", ":")).replace("${", "\\u0024{")
+    text = json.dumps(value, separators=(",", ":")).replace("${", "\\u0024{")
+    # Their last letters: the first may be those of another escape.
+    return _REDACTED.sub(lambda word: f"{word[0][:-1]}\\u{ord(word[0][-1]):04x}", text)
 
 
 def digest(*parts: object) -> str:
