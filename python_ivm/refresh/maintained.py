@@ -70,12 +70,13 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
         casts = questions.casts if types is None else known(types)
         query = bind(model.reading.tree, schemas, casts)
         refuse_own_names(query)
+        used = _used_columns(query)
         described: Described | None = None
         if types is None:
             promised = model.request.options.deterministic_functions
             check_user_functions(model.reading.tree, model.warehouse.user_functions(), promised)
             described = model.warehouse.describe(model.request.sql)
-            questions.refuse_sessions(_used_columns(query))
+            questions.refuse_sessions(used)
             asked = questions.arguments(query)
             types = asked | nested_columns(query, described) | questions.united
         decided = layout(query, types)
@@ -93,16 +94,15 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
         raise
     except Exception as error:
         return planner_error(error, model.warehouse.failure)
-    used = {
-        node: {c: kind_of(schemas, node, c) for c in columns}
-        for node, columns in _used_columns(query).items()
+    kinds = {
+        node: {c: kind_of(schemas, node, c) for c in columns} for node, columns in used.items()
     }
     stored = [(key.name, key.expression.sql(dialect=DIALECT)) for key in decided.keys]
     stored += [(c.name, c.build().sql(dialect=DIALECT)) for c in decided.counters]
     if decided.is_bag:
         values = [key.expression for key in decided.keys]
         stored.append((HASH, row_hash(values).sql(dialect=DIALECT)))
-    fingerprint = digest(stored, tree(query.plan), used)
+    fingerprint = digest(stored, tree(query.plan), kinds)
     return Maintained(query, decided, types, fingerprint)
 
 

@@ -45,9 +45,9 @@ class SparkSql(Spark):
     may have frequencies, ``max_by`` a number of values; ``listagg`` has no comma unless it is
     given; and percentiles ``WITHIN GROUP`` are not approximate. So these functions are read under
     names that sqlglot does not know; those with formats then become what sqlglot knows, if it
-    writes that as it was. The word ``window`` begins a clause only before a name and AS. (sqlglot's
-    parser and generator cannot be derived from: with
-    ``sqlglotc`` installed they are compiled.)
+    writes that as it was. The word ``window`` begins a clause only before a name and AS.
+    (sqlglot's parser and generator cannot be derived from: with ``sqlglotc`` installed they are
+    compiled.)
     """
 
     class Tokenizer(Spark.Tokenizer):

@@ -6,11 +6,11 @@ which ``m.Foo`` may be, is another one in another case.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from sqlglot import exp
 
-from python_ivm.sql.relations import Relations, names_in_from
+from python_ivm.sql.relations import Relations, names_in_from, nodes_in
 
 _WRITTEN = "written"
 _SHOWN = "shown"
@@ -44,26 +44,25 @@ def name_fields_of_outputs(select: exp.Select, known: Relations) -> None:
     if select.args.get("distinct"):
         return
     outputs = {i.alias.lower(): i.this for i in select.selects if isinstance(i, exp.Alias)}
-    columns = [
-        (clause, column)
-        for clause in ("group", "having", "qualify", "order")
-        if select.args.get(clause) is not None
-        for column in select.args[clause].find_all(exp.Column)
-        if len(column.parts) > 1 and column.parent_select is select
-    ]
-    for clause, column in columns:
-        first, *fields = column.parts
-        name = first.name.lower()
-        if name not in outputs or name in names_in_from(select):
-            continue
-        if clause != "order" and name in known.columns(select):
-            continue
-        value: exp.Expr = outputs[name].copy()
-        if not isinstance(value, (exp.Column, exp.Func)):
-            value = exp.paren(value, copy=False)
-        for field in fields:
-            value = exp.Dot(this=value, expression=field.copy())
-        column.replace(value)
+    for clause in ("group", "having", "qualify", "order"):
+        for column in list(nodes_in(select, exp.Column, clause)):
+            first, *fields = column.parts
+            name = first.name.lower()
+            if not fields or name not in outputs or name in names_in_from(select):
+                continue
+            if clause != "order" and name in known.columns(select):
+                continue
+            value: exp.Expr = outputs[name].copy()
+            if not isinstance(value, (exp.Column, exp.Func)):
+                value = exp.paren(value, copy=False)
+            column.replace(field_of(value, fields))
+
+
+def field_of(struct: exp.Expr, path: Iterable[exp.Expr]) -> exp.Expr:
+    """A field of a struct, or of a struct in it; the struct itself where no field is named."""
+    for name in path:
+        struct = exp.Dot(this=struct, expression=name.copy())
+    return struct
 
 
 def restore_fields(tree: exp.Query, known: Relations) -> None:

@@ -139,9 +139,8 @@ def _move_from_list(select: exp.Select, known: Relations) -> None:
         names = _default_names(call, lambda argument: known.type_of(select, argument))
     pairs = zip(hidden_view(select, call.copy(), names), names, strict=True)
     shown = [exp.alias_(column, name, quoted=True, copy=False) for column, name in pairs]
-    number = next(n for n, other in enumerate(select.expressions) if other is item)
-    before = select.expressions
-    select.set("expressions", [*before[:number], *shown, *before[number + 1 :]])
+    lists = [shown if other is item else [other] for other in select.expressions]
+    select.set("expressions", [e for items in lists for e in items])
 
 
 def hidden_view(select: exp.Select, call: exp.Expr, names: list[str]) -> list[exp.Column]:

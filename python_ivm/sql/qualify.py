@@ -20,7 +20,7 @@ from python_ivm.sql.likeness import annotate
 from python_ivm.sql.order import write_out_all
 from python_ivm.sql.parse import DIALECT, place, position, table_key, table_references
 from python_ivm.sql.pivot import without_pivots
-from python_ivm.sql.relations import Relations, from_items, refuse_unnamed_join
+from python_ivm.sql.relations import Relations, from_items, nodes_in, refuse_unnamed_join
 from python_ivm.sql.schema import Schemas
 from python_ivm.sql.stars import expand_stars
 from python_ivm.sql.time_windows import name_time_windows
@@ -160,6 +160,12 @@ def _merge_no_hidden_columns(select: exp.Select, known: Relations) -> None:
     hidden = {join.alias_or_name: join for join in joins if join.is_semi_or_anti_join}
     if not hidden or not any(join.meta.get("merges") for join in joins):
         return
+    shown: dict[str, list[str]] = {}
+    for item in from_items(select):
+        if item.alias_or_name not in hidden:
+            probe = exp.Select().select("*").from_(item.copy())
+            probe.parent = select  # the CTEs around are visible
+            shown[item.alias_or_name] = known.columns(probe)
     for column in list(select.find_all(exp.Column)):
         join, around = hidden.get(column.table), column.parent
         here = column.parent_select
@@ -167,12 +173,13 @@ def _merge_no_hidden_columns(select: exp.Select, known: Relations) -> None:
             here = _joining(around)
         if join is None or here is not select or column.find_ancestor(exp.Join) is join:
             continue
-        for item in from_items(select):
-            probe = exp.Select().select("*").from_(item.copy())
-            probe.parent = select  # the CTEs around are visible
-            if item.alias_or_name not in hidden and column.name in known.columns(probe):
-                column.set("table", exp.to_identifier(item.alias_or_name, quoted=True))
-                break
+        holder = next((name for name, names in shown.items() if column.name in names), None)
+        if holder is not None:
+            column.set("table", exp.to_identifier(holder, quoted=True))
+    for merged in list(select.find_all(exp.Coalesce)):
+        columns = list(dict.fromkeys((merged.this, *merged.expressions)))
+        if not merged.meta.get("written") and len(columns) <= len(merged.expressions):
+            merged.replace(exp.func("coalesce", *columns) if len(columns) > 1 else columns[0])
 
 
 def _compare_merged_columns(tree: exp.Query) -> None:
@@ -183,20 +190,14 @@ def _compare_merged_columns(tree: exp.Query) -> None:
     """
     for select in tree.find_all(exp.Select):
         merged: dict[str, exp.Expr] = {}
-        unseen: set[str] = set()
         holders: dict[str, list[exp.Expr]] = {}
         for join in select.args.get("joins") or []:
-            if join.is_semi_or_anti_join:
-                unseen.add(join.alias_or_name)
             if not join.meta.get("merges") or join.args.get("on") is None:
                 continue
             for term in conjuncts(join.args["on"]):
                 left, right = term.args["this"], term.args["expression"]
                 if right.name in merged:
                     left = merged[right.name].copy()
-                elif isinstance(left, exp.Coalesce):
-                    seen = [c for c in (left.this, *left.expressions) if c.table not in unseen]
-                    left = exp.func("coalesce", *seen) if len(seen) > 1 else seen[0]
                 term.set("this", left)
                 if join.is_semi_or_anti_join:
                     continue
@@ -204,11 +205,10 @@ def _compare_merged_columns(tree: exp.Query) -> None:
                 both = exp.func("coalesce", left.copy(), right.copy())
                 merged[right.name] = {"RIGHT": right, "FULL": both}.get(join.side, left)
         outputs = {item.alias_or_name for item in select.selects}
-        for clause in filter(None, (select.args.get(k) for k in ("having", "qualify", "order"))):
-            for column in list(clause.find_all(exp.Column)):
-                held = holders.get(column.name) if not column.table else None
-                if held and column.parent_select is select and column.name not in outputs:
-                    column.replace(exp.func("coalesce", *(h.copy() for h in held)))
+        for column in list(nodes_in(select, exp.Column, "having", "qualify", "order")):
+            held = holders.get(column.name) if not column.table else None
+            if held and column.name not in outputs:
+                column.replace(exp.func("coalesce", *(h.copy() for h in held)))
 
 
 def _refuse_two_of_one_name(select: exp.Select) -> None:

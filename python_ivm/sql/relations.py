@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -15,6 +16,8 @@ from sqlglot.schema import MappingSchema
 
 from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.sql.parse import DIALECT
+
+E = TypeVar("E", bound=exp.Expr)
 
 UNKNOWN = exp.DataType.build("unknown")
 
@@ -108,6 +111,14 @@ def refuse_unnamed_join(error: SqlglotError) -> None:
             operator="JOIN",
             hint="Write the join as a derived table.",
         ) from error
+
+
+def nodes_in(select: exp.Select, kind: type[E], *clauses: str) -> Iterator[E]:
+    """The nodes of a kind in some of a SELECT's clauses, not those of its subqueries."""
+    for clause in clauses:
+        written = select.args.get(clause) or []
+        for part in written if isinstance(written, list) else [written]:
+            yield from (node for node in part.find_all(kind) if node.parent_select is select)
 
 
 def from_items(select: exp.Select) -> list[exp.Expr]:

@@ -285,15 +285,16 @@ class SelectBinder:
     def filled(
         self, node: Node, expressions: list[exp.Expr], only: set[str] | None = None
     ) -> tuple[Node, list[exp.Expr]]:
-        """Join the subqueries of expressions, and keep the visible columns up to date."""
+        """Join the subqueries of expressions, of which the rows may get other columns."""
         node, filled, moved = self.subqueries.fill(node, expressions, only)
         self.move(moved)
         return node, filled
 
     def move(self, moved: Mapping[ColumnRef, exp.Expr]) -> None:
-        """Keep the visible columns up to date, where the rows got other columns."""
+        """Keep visible columns and open subqueries up to date, where the rows got other columns."""
         if moved:
             self.columns = {c: substitute(e, moved) for c, e in self.columns.items()}
+            self.subqueries.move(moved)
 
     def _refuse_unknown_clauses(self) -> None:
         for clause, value in self.tree.args.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from python_ivm.errors import NotYetImplemented
+from python_ivm.sql.fields import field_of
 from python_ivm.sql.parse import place
 from python_ivm.sql.relations import Relations, from_items, names_in_from
 
@@ -55,8 +56,7 @@ def _fields(written: exp.Column, select: exp.Select, known: Relations) -> list[e
         struct: exp.Expr = exp.Column(this=others.pop(0).copy(), table=first.copy())
     else:
         struct = exp.Column(this=first.copy())
-    for field in others:
-        struct = exp.Dot(this=struct, expression=field.copy())
+    struct = field_of(struct, others)
     kind = known.type_of(select, struct)
     if kind.this is not exp.DType.STRUCT or any(written.this.args.values()):
         raise _not_yet(written)

@@ -148,12 +148,11 @@ class Subqueries:
                 values = {w: substitute(v, step) for w, v in values.items()}
             values[written] = value
             expressions = [substitute(e, {ColumnRef(HOLE, name): value}) for e in expressions]
-        self.move(moved, self.pending.keys() - needed.keys())
         return node, expressions, moved
 
-    def move(self, moved: Mapping[ColumnRef, exp.Expr], names: Iterable[str]) -> None:
+    def move(self, moved: Mapping[ColumnRef, exp.Expr]) -> None:
         """Let subqueries that are still to be joined name what became of the rows' columns."""
-        for name in names:
+        for name in self.pending:
             self._move(name, lambda condition: substitute(condition, moved))
 
     def like(self, names: Iterable[str]) -> set[str]:

@@ -9,18 +9,20 @@ Source: Spark's analyzer (rules TimeWindowing and SessionWindowing).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, Named, substitute
 from python_ivm.algebra.nodes import Aggregate, Generate, Node, Project, UnionAll, Window
+from python_ivm.algebra.plans import OncePerNode
 from python_ivm.errors import NotYetImplemented
 from python_ivm.sql import windows
+from python_ivm.sql.fields import field_of
 from python_ivm.sql.generators import hidden_view
 from python_ivm.sql.parse import place
-from python_ivm.sql.relations import Relations, names_in_from
+from python_ivm.sql.relations import Relations, names_in_from, nodes_in
 
 if TYPE_CHECKING:
     from python_ivm.sql.grouped import Clauses
@@ -52,7 +54,7 @@ def name_time_windows(select: exp.Select, known: Relations) -> None:
     named = {call.name.lower() for call in select.find_all(exp.Anonymous)}
     if named.isdisjoint({WINDOW, SESSION, _TIME_OF}):
         return
-    for timed in list(_calls(select, _TIME_OF)):
+    for timed in _calls(select, _TIME_OF):
         end = exp.Dot(this=timed.expressions[0].copy(), expression=exp.to_identifier("end"))
         timed.replace(exp.paren(exp.Sub(this=end, expression=_MICROSECOND.copy()), copy=False))
     for name in (WINDOW, SESSION):
@@ -64,7 +66,7 @@ def name_time_windows(select: exp.Select, known: Relations) -> None:
         column: exp.Expr = hidden_view(select, made, [name])[0]
         if name == SESSION:
             column = exp.Anonymous(this=SESSION, expressions=[column])
-        for written in list(_calls(select, name)):
+        for written in _calls(select, name):
             _replace(select, written, column, name)
 
 
@@ -75,28 +77,18 @@ def is_time_window(generator: exp.Expr) -> bool:
     return isinstance(made, exp.Anonymous) and made.name.lower() in (WINDOW, SESSION)
 
 
-def _parts(select: exp.Select, clauses: Iterable[str]) -> Iterator[exp.Expr]:
-    for clause in clauses:
-        written = select.args.get(clause) or []
-        yield from written if isinstance(written, list) else [written]
-
-
 def _calls(
     select: exp.Select, name: str, clauses: tuple[str, ...] = _LISTS + _OTHERS
-) -> Iterator[exp.Anonymous]:
-    """The calls of a function in a SELECT's clauses, not those of its subqueries."""
-    for part in _parts(select, clauses):
-        for call in part.find_all(exp.Anonymous):
-            if call.name.lower() == name and call.parent_select is select:
-                yield call
+) -> list[exp.Anonymous]:
+    calls = nodes_in(select, exp.Anonymous, *clauses)
+    return [call for call in calls if call.name.lower() == name]
 
 
 def _the_call(select: exp.Select, name: str) -> exp.Anonymous | None:
     """The call of a SELECT; Spark refuses several that differ."""
-    found = list(_calls(select, name, _LISTS))
-    elsewhere = next(_calls(select, name, _OTHERS), None)
-    if elsewhere is not None:
-        raise _not_yet(f"{name}() outside of SELECT and GROUP BY", name, elsewhere)
+    found, elsewhere = (_calls(select, name, clauses) for clauses in (_LISTS, _OTHERS))
+    if elsewhere:
+        raise _not_yet(f"{name}() outside of SELECT and GROUP BY", name, elsewhere[0])
     if not all(_alike(call, found[0]) for call in found):
         raise _not_yet(f"More than one {name}()", name, found[-1])
     return found[0] if found else None
@@ -124,15 +116,12 @@ def _write_out_name(select: exp.Select, name: str, call: exp.Expr, known: Relati
     clauses = ["expressions", "group", "having", "qualify"]
     if name not in (item.alias.lower() for item in select.selects):
         clauses.append("order")  # in which a column of the result has precedence
-    columns = [c for part in _parts(select, clauses) for c in part.find_all(exp.Column)]
-    meant = [c for c in columns if c.parent_select is select and c.parts[0].name.lower() == name]
+    columns = nodes_in(select, exp.Column, *clauses)
+    meant = [column for column in columns if column.parts[0].name.lower() == name]
     if not meant or name in names_in_from(select) or name in known.columns(select):
         return
     for column in meant:
-        value: exp.Expr = call.copy()
-        for field in column.parts[1:]:
-            value = exp.Dot(this=value, expression=field.copy())
-        _replace(select, column, value, column.name)
+        _replace(select, column, field_of(call.copy(), column.parts[1:]), column.name)
 
 
 def _replace(select: exp.Select, written: exp.Expr, by: exp.Expr, name: str) -> None:
@@ -171,7 +160,6 @@ def with_sessions(
     node, (session, *seen) = windows.bind(select.binder, node, [session, *seen])
     mapping = dict(zip(below, seen, strict=True))
     select.move(mapping)
-    select.subqueries.move(mapping, list(select.subqueries.pending))
     meant = substitute(call, mapping)
 
     def over(expression: exp.Expr) -> exp.Expr:
@@ -239,6 +227,10 @@ def refuse_windows_again(plan: Node) -> None:
     Raises:
         NotYetImplemented: If there is such a column.
     """
+    made = (node.function for node in plan.walk() if isinstance(node, Generate))
+    if not any(map(is_time_window, made)):
+        return
+    once = OncePerNode()
     for node in plan.walk():
         if isinstance(node, Aggregate):
             distinct = [d for m in node.measures for d in m.expression.find_all(exp.Distinct)]
@@ -246,23 +238,27 @@ def refuse_windows_again(plan: Node) -> None:
                 *(key.expression for key in node.keys),
                 *(e for d in distinct for e in d.expressions),
             ]
-            origins = [_origin(node.input, value) for value in grouped]
+            origins = [_origin(node.input, value, once) for value in grouped]
             if any(origin.meta.get(SESSION) for origin in origins if origin is not None):
                 raise NotYetImplemented("Groups of a session_window()", operator="session_window()")
         elif isinstance(node, Generate) and is_time_window(node.function):
             (time, *_) = node.function.this.expressions[0].expressions
-            origin = _origin(node.input, time)
+            origin = _origin(node.input, time, once)
             if origin is not None and is_time_window(origin):
                 raise NotYetImplemented(
                     "window() of another window", operator="window()", hint="Write window_time(w)."
                 )
 
 
-def _origin(node: Node, value: exp.Expr) -> exp.Expr | None:
+def _origin(node: Node, value: exp.Expr, once: OncePerNode) -> exp.Expr | None:
     """What computes a column of a node, if that is a key, a projection or a generator."""
     if not isinstance(value, exp.Column):
         return None
     column = ColumnRef(value.table, value.name)
+    return once(column, node, lambda: _computing(node, column, once))
+
+
+def _computing(node: Node, column: ColumnRef, once: OncePerNode) -> exp.Expr | None:
     made: dict[str, exp.Expr] = {}
     if isinstance(node, (Project, Window)):
         made = {item.name: item.expression for item in node.items}
@@ -272,13 +268,13 @@ def _origin(node: Node, value: exp.Expr) -> exp.Expr | None:
         made = dict.fromkeys(node.names, node.function)
     if column.name in made and column.relation == getattr(node, "relation", None):
         found = made[column.name]
-        return _origin(node.inputs[0], found) if isinstance(found, exp.Column) else found
+        return _origin(node.inputs[0], found, once) if isinstance(found, exp.Column) else found
     if isinstance(node, UnionAll):
         number = node.schema.index(column)
-        parts = (_origin(part, part.schema[number].expression()) for part in node.parts)
+        parts = (_origin(part, part.schema[number].expression(), once) for part in node.parts)
         return next((p for p in parts if p is not None and _is_remembered(p)), None)
     below = (child for child in node.inputs if column in child.schema)
-    return next((_origin(child, value) for child in below), None)
+    return next((_origin(child, column.expression(), once) for child in below), None)
 
 
 def _is_remembered(made: exp.Expr) -> bool:
