@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any
 
 from sqlglot import exp
@@ -160,12 +161,14 @@ def _merge_no_hidden_columns(select: exp.Select, known: Relations) -> None:
     hidden = {join.alias_or_name: join for join in joins if join.is_semi_or_anti_join}
     if not hidden or not any(join.meta.get("merges") for join in joins):
         return
-    shown: dict[str, list[str]] = {}
-    for item in from_items(select):
-        if item.alias_or_name not in hidden:
-            probe = exp.Select().select("*").from_(item.copy())
-            probe.parent = select  # the CTEs around are visible
-            shown[item.alias_or_name] = known.columns(probe)
+    seen = [item for item in from_items(select) if item.alias_or_name not in hidden]
+
+    @cache
+    def shown(number: int) -> list[str]:
+        probe = exp.Select().select("*").from_(seen[number].copy())
+        probe.parent = select  # the CTEs around are visible
+        return known.columns(probe)
+
     for column in list(select.find_all(exp.Column)):
         join, around = hidden.get(column.table), column.parent
         here = column.parent_select
@@ -173,9 +176,9 @@ def _merge_no_hidden_columns(select: exp.Select, known: Relations) -> None:
             here = _joining(around)
         if join is None or here is not select or column.find_ancestor(exp.Join) is join:
             continue
-        holder = next((name for name, names in shown.items() if column.name in names), None)
+        holder = next((i for n, i in enumerate(seen) if column.name in shown(n)), None)
         if holder is not None:
-            column.set("table", exp.to_identifier(holder, quoted=True))
+            column.set("table", exp.to_identifier(holder.alias_or_name, quoted=True))
     for merged in list(select.find_all(exp.Coalesce)):
         columns = list(dict.fromkeys((merged.this, *merged.expressions)))
         if not merged.meta.get("written") and len(columns) <= len(merged.expressions):

@@ -73,10 +73,17 @@ class Relations:
 
     def annotate(self, tree: exp.Query) -> bool:
         """Give the expressions of a qualified query their types, in place, if sqlglot can."""
+        views = [(v, v.this) for v in tree.find_all(exp.Lateral) if isinstance(v.this, exp.Explode)]
+        for view, call in views:
+            view.set("this", _with_typed_columns(call, view.alias_column_names))
         try:
             annotate_types(tree, schema=self.schema, dialect=DIALECT)
         except SqlglotError:
             return False
+        finally:
+            for view, call in views:
+                view.set("this", call)
+                call.set("this", call.this)  # it has another parent meanwhile
         return True
 
     def _qualified(self, around: exp.Select, shown: exp.Expr) -> exp.Select:
@@ -89,6 +96,20 @@ class Relations:
         for name, cte in _visible_ctes(around).items():
             probe.with_(exp.to_identifier(name), as_=cte.copy(), copy=False)
         return qualify(probe, schema=self.schema, dialect=DIALECT)
+
+
+def _with_typed_columns(call: exp.Explode, names: list[str]) -> exp.Expr:
+    """``explode(xs) as x`` as a generator of structs, of which sqlglot knows the fields.
+
+    To sqlglot ``x`` has the type of ``xs``. What a map has in it, it does not know.
+    """
+    values = names[1:] if isinstance(call, exp.Posexplode) else names
+    if len(values) != 1:
+        return exp.Anonymous(this="explode", expressions=[call.this])
+    element = exp.Bracket(this=call.this, expressions=[exp.Literal.number(0)])
+    columns = {names[0]: exp.Literal.number(0), values[0]: element}
+    fields = [exp.PropertyEQ(this=exp.to_identifier(n), expression=v) for n, v in columns.items()]
+    return exp.Explode(this=exp.array(exp.Struct(expressions=fields), dialect=DIALECT))
 
 
 def _write_laterals_as_tables(tree: exp.Select) -> None:

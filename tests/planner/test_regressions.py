@@ -884,6 +884,10 @@ def test_what_has_no_rule_is_told_as_that(abc: Lake, sql: str, told: str) -> Non
         "from b where b.w < c.w)",
         "select a.v from s.a left anti join s.b on a.k = b.k join s.c on a.k = c.k join s.d "
         "using (w) where exists (select 1 from s.b e where e.w = w)",
+        "select a.v, l.z from s.a left anti join s.b on a.k = b.k join s.c on a.k = c.k join s.d "
+        "using (w), lateral (select d.z from s.d where d.w = c.w) l",
+        "select a.v, d.z from s.a left anti join s.b on a.k = b.k join s.c on a.k = c.k, "
+        "lateral (select max(e.w) as m from s.d e where e.w = c.w) l join s.d using (w)",
     ],
 )
 def test_a_merged_column_behind_a_semi_join_that_has_one(lake: Lake, sql: str) -> None:
@@ -898,3 +902,29 @@ def test_a_merged_column_behind_a_semi_join_that_has_one(lake: Lake, sql: str) -
     lake.change("c", delete=[(1, 7)], insert=[(1, 9)])
     lake.change("d", insert=[(8, 8)])
     view.refresh()
+
+
+def test_pivot_by_a_column_of_an_exploded_array(lake: Lake) -> None:
+    """The column had the array's type, so that its values were compared with an array."""
+    lake.create("t", {"k": "int", "xs": "array<int>"}, [(1, [1, 2]), (2, [3]), (3, None)])
+    sql = (
+        "with g as (select distinct x from s.t lateral view explode(xs) as x) "
+        "select p1, p3 from (select x as b1, x as b2 from g) "
+        "pivot (max(b2) for b1 in (1 as p1, 3 as p3))"
+    )
+    view = View(lake, sql)
+    lake.change("t", insert=[(4, [1, 1])], delete=[(2, [3])])
+    view.refresh()
+
+
+def test_a_subquery_by_a_text_of_an_exploded_array(lake: Lake) -> None:
+    """The column had the array's type, so that '1' and '01' were different keys of a number."""
+    lake.create("t", {"k": "int"}, [(1,), (2,)])
+    lake.create("n", {"names": "array<string>"}, [(["1", "01"],), (["3"],)])
+    sql = (
+        "select k, l.x from s.t, lateral (select x from s.n lateral view explode(names) as x "
+        "where x = k order by x limit 1) l"
+    )
+    refresh = plan_refresh(lake.request("m", sql), lake)
+    assert refresh.reason == "NOT_YET_IMPLEMENTED"
+    assert "values of unlike types" in refresh.explanation
