@@ -11,7 +11,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from python_ivm.errors import InvalidModel, NotYetImplemented
-from python_ivm.sql.parse import position
+from python_ivm.sql.parse import DIALECT, position
 from python_ivm.sql.relations import Relations
 
 _COUNTS = (exp.Count, exp.CountIf, exp.ApproxDistinct)
@@ -132,9 +132,18 @@ def _value(value: exp.Expr, kind: exp.DataType) -> exp.Expr:
     text = isinstance(value, exp.Literal) and value.is_string
     if text and kind.this in exp.DataType.TEXT_TYPES:
         return value.copy()
-    if number and not text and value.is_int and kind.this in exp.DataType.INTEGER_TYPES:
+    if number and not text and value.is_int and kind.this in exp.DataType.NUMERIC_TYPES:
         return value.copy()
+    if number and not text and kind.this is exp.DType.DECIMAL and not _has_places(kind, value):
+        raise _not_yet("PIVOT by a column of unknown type", value)
     return exp.cast(value.copy(), kind.copy())
+
+
+def _has_places(kind: exp.DataType, value: exp.Expr) -> bool:
+    """Whether a decimal type has all places of a number: sqlglot gives computed ones too few."""
+    places = value.sql(dialect=DIALECT).partition(".")[2]
+    scale = kind.expressions[1].name if len(kind.expressions) > 1 else "0"
+    return places.isdigit() and len(places) <= int(scale)
 
 
 def _value_name(value: exp.Expr) -> str:

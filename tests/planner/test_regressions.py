@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from decimal import Decimal
 
 import duckdb
 import pytest
@@ -928,3 +929,13 @@ def test_a_subquery_by_a_text_of_an_exploded_array(lake: Lake) -> None:
     refresh = plan_refresh(lake.request("m", sql), lake)
     assert refresh.reason == "NOT_YET_IMPLEMENTED"
     assert "values of unlike types" in refresh.explanation
+
+
+def test_pivot_by_a_decimal_of_which_the_places_are_not_known(lake: Lake) -> None:
+    """sqlglot counts no places of products, so that 1.0625 was compared as 1.06."""
+    lake.create("t", {"n": "decimal(10,2)"}, [(Decimal("1.25"),), (Decimal("1.00"),)])
+    rows = "(select n * 0.85 as x, n from s.t)"
+    sql = f"select * from {rows} pivot (sum(n) for x in (1.0625 as y))"
+    refresh = plan_refresh(lake.request("m", sql), lake)
+    assert refresh.reason == "NOT_YET_IMPLEMENTED"
+    assert "PIVOT by a column of unknown type" in refresh.explanation
