@@ -226,6 +226,11 @@ EXAMPLES: dict[str, Example] = {
     "unpivot": Example("select id, what, amount from (select id, total, weight from shop.orders) "
                        "unpivot (amount for what in (total, weight as kilos))",
                        {"orders": UPDATE}, ("model", "plan")),
+    "for all bindings": Example("select c.name, l.n from shop.customers c, lateral (\n"
+                                "  select count(*) as n from (\n"
+                                "    select total from shop.orders where customer_id = c.id\n"
+                                "    union select total from shop.returns) d) l",
+                                {"orders": UPDATE}, ("model", "plan")),
     "lateral": Example("select c.name, o.id, o.total from shop.customers c, lateral (select id, "
                        "total from shop.orders where customer_id = c.id order by total desc "
                        "limit 1) o", {"orders": UPDATE}, ("model", "plan")),

@@ -76,6 +76,12 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
             promised = model.request.options.deterministic_functions
             check_user_functions(model.reading.tree, model.warehouse.user_functions(), promised)
             described = model.warehouse.describe(model.request.sql)
+            if len(described) != len(query.columns):
+                raise NotYetImplemented(
+                    "A * that shows several columns of one name",
+                    operator="*",
+                    hint="Write out the columns.",
+                )
             questions.refuse_sessions(used)
             asked = questions.arguments(query)
             types = asked | nested_columns(query, described) | questions.united

@@ -10,7 +10,8 @@ from functools import cache
 
 from sqlglot import exp
 
-from python_ivm.sql.parse import DIALECT
+from python_ivm.errors import NotYetImplemented
+from python_ivm.sql.parse import DIALECT, position
 
 EXACT = frozenset(
     {
@@ -66,13 +67,14 @@ NAMES = MAINTAINED | _UNMAINTAINED | {"grouping_id"}
 
 _ZERO = exp.Literal.number(0)
 _NO_VALUES = exp.Array(expressions=[])
-OF_NO_ROWS = {
+_OF_NO_ROWS = {
     "approx_count_distinct": _ZERO,
     "array_agg": _NO_VALUES,
     "collect_list": _NO_VALUES,
     "collect_set": _NO_VALUES,
     "count": _ZERO,
     "count_if": _ZERO,
+    "regr_count": _ZERO,
 }
 """What aggregates give for no rows, where it is not NULL."""
 
@@ -138,6 +140,24 @@ def _wrapper(call: exp.Expr, kind: type[exp.Expr]) -> exp.Expr | None:
             return call
         call = call.this
     return None
+
+
+def or_of_no_rows(call: exp.Expr, value: exp.Expr) -> exp.Expr:
+    """An aggregate's value, where the group may be missing.
+
+    Args:
+        call: The aggregate.
+        value: Where its value stands, NULL if there is no group.
+
+    Raises:
+        NotYetImplemented: If it is not known what it gives for no rows.
+    """
+    name = function_name(core(call))
+    if name.startswith(("bitmap_", "count_min_")):
+        raise NotYetImplemented(f"{name}() over no rows", operator=name, **position(call))
+    if name not in _OF_NO_ROWS:
+        return value
+    return exp.func("coalesce", value, _OF_NO_ROWS[name].copy())
 
 
 def is_aggregate_call(node: exp.Expr) -> bool:

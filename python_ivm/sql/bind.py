@@ -211,6 +211,11 @@ class Binder:
             f"{tree.key.upper()} as a query", operator=tree.key.upper(), **position(tree)
         )
 
+    @staticmethod
+    def beside(ctes: Mapping[str, Cte], name: str, plan: Node) -> Mapping[str, Cte]:
+        """CTEs, and a relation that is bound already."""
+        return {**ctes, name: Cte(exp.Select(), {}, plan)}
+
     def _with(self, tree: exp.Expr, ctes: Mapping[str, Cte]) -> Mapping[str, Cte]:
         with_ = tree.args.get("with_")
         if with_ is None:
@@ -319,3 +324,10 @@ class Cte:
     tree: exp.Expr
     scope: Mapping[str, Cte]
     plan: Node | None = None
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of its columns."""
+        if self.plan is not None:
+            return [column.name for column in self.plan.schema]
+        return list(self.tree.named_selects) if isinstance(self.tree, exp.Query) else []

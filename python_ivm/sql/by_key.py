@@ -14,11 +14,9 @@ from sqlglot import exp
 
 from python_ivm.algebra.conditions import conjuncts
 from python_ivm.algebra.nodes import Node
-from python_ivm.errors import NotYetImplemented
 from python_ivm.sql.grouping import has_aggregate
 from python_ivm.sql.likeness import alike
-from python_ivm.sql.parse import position
-from python_ivm.sql.relations import names_in_from
+from python_ivm.sql.unnest import no_rule, outer_columns
 
 if TYPE_CHECKING:
     from python_ivm.sql.select import SelectBinder
@@ -142,29 +140,3 @@ def compares_alike(tree: exp.Query) -> bool:
             if inner.find(exp.Column) is not None and not alike(inner, outer):
                 return False
     return True
-
-
-def outer_columns(node: exp.Expr, within: exp.Expr | None = None) -> list[exp.Column]:
-    """The columns in an expression that belong to a query around a tree, or a copy of it."""
-    top = within or node
-    return [c for c in node.find_all(exp.Column) if c.table and not _belongs_within(c, top)]
-
-
-def _belongs_within(column: exp.Column, top: exp.Expr) -> bool:
-    """Whether a column's relation stands in the FROM of a SELECT between it and the tree's top."""
-    node: exp.Expr = column
-    derived = False
-    while node is not top and node.parent is not None:
-        below, node = node, node.parent
-        if isinstance(node, (exp.From, exp.Join)) and not isinstance(below, exp.Lateral):
-            derived = not (isinstance(node, exp.Join) and below.arg_key == "on")
-        if isinstance(node, exp.Select):
-            if not derived and column.table in names_in_from(node):
-                return True
-            derived = False
-    return False
-
-
-def no_rule(what: str, node: exp.Expr) -> NotYetImplemented:
-    """The error for a correlated subquery."""
-    return NotYetImplemented(what, operator="correlated subquery", **position(node))

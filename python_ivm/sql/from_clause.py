@@ -50,7 +50,7 @@ def joined(select: SelectBinder, first: exp.Expr, joins: Sequence[exp.Join]) -> 
         if asking and kind not in ("", "INNER", "CROSS"):
             node, other, conditions = _asking_below(select, node, other, conditions, asking)
             asking = []
-        node = _join(select, kind, node, other, conditions, join)
+        node = select.closed_under(_join(select, kind, node, other, conditions, join))
         for condition in asking:
             node, _ = select.asking(node, condition, [])
         if asking:
@@ -107,7 +107,7 @@ def _join(
     node, other, conditions = by_the_clock(kind, node, other, conditions)
     on = tuple(conditions)
     label = select.binder.name(f"{_name(other)}_match")
-    match kind.removesuffix(" OUTER"):
+    match kind.removeprefix("NATURAL").strip().removesuffix(" OUTER"):
         case "" | "INNER" | "CROSS":
             return inner_join(node, other, on)
         case "LEFT":

@@ -15,11 +15,10 @@ from sqlglot import exp
 from python_ivm.algebra.columns import ColumnRef, Named, columns_of, substitute, under
 from python_ivm.algebra.conditions import common_conjuncts
 from python_ivm.algebra.nodes import Aggregate, Filter, Node, Project
-from python_ivm.errors import NotYetImplemented
-from python_ivm.sql.aggregates import OF_NO_ROWS, core, function_name, is_aggregate_call
-from python_ivm.sql.by_key import by_key, compares_alike, no_rule, outer_columns
+from python_ivm.sql.aggregates import is_aggregate_call, or_of_no_rows
+from python_ivm.sql.by_key import by_key, compares_alike
 from python_ivm.sql.grouping import HOLE, AfterGrouping, has_aggregate
-from python_ivm.sql.parse import position
+from python_ivm.sql.unnest import no_rule, outer_columns
 
 if TYPE_CHECKING:
     from python_ivm.sql.select import SelectBinder
@@ -140,11 +139,8 @@ class Inside:
     def _by_key(self) -> Scalar:
         """The value for each key of a subquery that groups, is distinct or keeps the first rows."""
         found = by_key(self.around, self.tree, "subquery")
-        keys = tuple(Named(f"key_{n}", key) for n, key in enumerate(found.keys, 1))
-        grouping = AfterGrouping(self.binder.name("scalar_value"), list(keys))
-        shown = _value_of(grouping, found.columns[0])
-        other = Aggregate(found.rows, grouping.relation, keys, tuple(grouping.measures))
-        return Scalar(other, equal_keys(found.outer, other), shown)
+        relation = self.binder.name("scalar_value")
+        return one_for_each(relation, found.rows, found.columns[0], found.conditions)
 
     def _one_row(self, whole: Node) -> Scalar:
         """The one value of a relation that must not have more than one row."""
@@ -266,6 +262,27 @@ class Inside:
         return tuple(keys), outer
 
 
+def one_for_each(relation: str, rows: Node, value: exp.Expr, same: Iterable[exp.Expr]) -> Scalar:
+    """The value of rows that belong to the query around by equal values.
+
+    Args:
+        relation: The name that the values should have.
+        rows: The rows.
+        value: The value, over them.
+        same: Comparisons of the query around, on the left, with columns of the rows.
+    """
+    comparisons = list(same)
+    keys = [Named(f"key_{n}", c.args["expression"]) for n, c in enumerate(comparisons, 1)]
+    grouping = AfterGrouping(relation, list(keys))
+    shown = _value_of(grouping, value)
+    other = Aggregate(rows, relation, tuple(keys), tuple(grouping.measures))
+    conditions = tuple(
+        type(c)(this=c.this, expression=ColumnRef(relation, key.name).expression())
+        for c, key in zip(comparisons, keys, strict=True)
+    )
+    return Scalar(other, conditions, shown)
+
+
 def asks_subquery(expression: exp.Expr) -> bool:
     """Whether a bound expression has a subquery's value in it."""
     return any(c.relation == HOLE for c in columns_of(expression))
@@ -314,9 +331,5 @@ def of_no_rows(shown: exp.Expr, grouping: AfterGrouping) -> exp.Expr:
     for measure in grouping.measures:
         column = ColumnRef(grouping.relation, measure.name)
         call = next(node for node in measure.expression.walk() if is_aggregate_call(node))
-        name = function_name(core(call))
-        if name.startswith(("bitmap_", "count_min_")):
-            raise NotYetImplemented(f"{name}() over no rows", operator=name, **position(call))
-        if name in OF_NO_ROWS:
-            values[column] = exp.func("coalesce", column.expression(), OF_NO_ROWS[name].copy())
+        values[column] = or_of_no_rows(call, column.expression())
     return substitute(shown, values)

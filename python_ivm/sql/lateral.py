@@ -15,12 +15,13 @@ from sqlglot import exp
 from python_ivm.algebra.columns import ColumnRef, Named, columns_of, substitute, under
 from python_ivm.algebra.conditions import conjuncts
 from python_ivm.algebra.nodes import Aggregate, Filter, Join, LeftJoin, Node, Project
-from python_ivm.errors import NotYetImplemented
-from python_ivm.sql.by_key import by_key, outer_columns
+from python_ivm.errors import InvalidModel, NotYetImplemented
+from python_ivm.sql.by_key import by_key
+from python_ivm.sql.dependent import dependent
 from python_ivm.sql.grouping import AfterGrouping, has_aggregate
 from python_ivm.sql.inside import Inside, asks_subquery, equal_keys, of_no_rows
-from python_ivm.sql.parse import position
 from python_ivm.sql.relations import Relations
+from python_ivm.sql.unnest import no_rule, outer_columns
 
 if TYPE_CHECKING:
     from python_ivm.sql.select import SelectBinder
@@ -39,7 +40,11 @@ def qualify_inner_names(select: exp.Select, known: Relations) -> None:
         from_ = query.args.get("from_")
         if from_ is None or not from_.this.alias_or_name or query.args.get("laterals"):
             continue
-        own = set(known.columns(query))
+        rows = from_.this.this if isinstance(from_.this, exp.Subquery) else None
+        if isinstance(rows, exp.Query) and not rows.is_star:  # it may name a relation around, too
+            own = {name.lower() for name in rows.named_selects}
+        else:
+            own = set(known.columns(query))
         shown = {s.alias.lower() for s in query.selects if s.alias}
         for column in query.find_all(exp.Column):
             if column.parent_select is not query:
@@ -66,7 +71,30 @@ def join_lateral(
         NotYetImplemented: If the subquery cannot be decorrelated.
     """
     tree = lateral.this.unnest()
-    names = [n.lower() for n in lateral.alias_column_names] or list(tree.named_selects)
+    try:
+        return _by_shape(select, node, lateral, left, on)
+    except (InvalidModel, NotYetImplemented):
+        if not outer_columns(tree):
+            raise
+        found = dependent(select, tree)
+        rows, columns, same = found.rows(node, lateral.alias or "derived")
+    names = _names(lateral)
+    return _joined(select, node, rows, tuple(same), lateral, names, columns, left, on)
+
+
+def _names(lateral: exp.Lateral) -> list[str]:
+    """What the subquery's columns are called."""
+    return [n.lower() for n in lateral.alias_column_names] or list(
+        lateral.this.unnest().named_selects
+    )
+
+
+def _by_shape(
+    select: SelectBinder, node: Node, lateral: exp.Lateral, left: bool, on: exp.Expr | None
+) -> Node:
+    """The rows of a join to a subquery of a shape that has a rule of its own."""
+    tree = lateral.this.unnest()
+    names = _names(lateral)
     inside = Inside(select, tree)
     if not outer_columns(tree):
         other = select.binder.query(tree, lateral.alias or "derived", select.ctes)
@@ -79,7 +107,7 @@ def join_lateral(
         if on is None or on == exp.true():
             return node
         if left:
-            raise _not_yet("LEFT JOIN LATERAL of an aggregate on a condition", on)
+            raise no_rule("LEFT JOIN LATERAL of an aggregate on a condition", on)
         return Filter(node, select.expression(on))
     found = by_key(select, tree, lateral.alias or "derived")
     return _joined(
@@ -101,10 +129,10 @@ def _simple(
     values = [inner.expression(s.unalias()) for s in inside.tree.selects]
     own = set(rows.schema)
     if any(map(asks_subquery, values)):
-        raise _not_yet("A subquery in the SELECT list of a LATERAL subquery", lateral)
+        raise no_rule("A subquery in the SELECT list of a LATERAL subquery", lateral)
     mixed = [v for v in values if not columns_of(v) <= own]
     if mixed and left:
-        raise _not_yet("LEFT JOIN LATERAL with columns of the relations before it", lateral)
+        raise no_rule("LEFT JOIN LATERAL with columns of the relations before it", lateral)
     used = {c for e in (*correlated, *mixed) for c in columns_of(e) if c in own}
     relation = select.binder.name(lateral.alias or "derived")
     flat, inward = under(relation, (c for c in rows.schema if c in used), taken=names)
@@ -131,7 +159,7 @@ def _aggregated(
         for s in inside.tree.selects
     ]
     if any(map(asks_subquery, [*columns, *(m.expression for m in grouping.measures)])):
-        raise _not_yet("A subquery in the SELECT list of a LATERAL subquery", lateral)
+        raise no_rule("A subquery in the SELECT list of a LATERAL subquery", lateral)
     other = Aggregate(rows, grouping.relation, keys, tuple(grouping.measures))
     conditions = equal_keys(outer, other)
     return _joined(select, node, other, conditions, lateral, names, columns, True, None)
@@ -156,7 +184,3 @@ def _joined(
         label = select.binder.name(f"{lateral.alias or 'derived'}_match")
         return select.closed_under(LeftJoin(node, other, conditions, label))
     return select.closed_under(Join((node, other), conditions))
-
-
-def _not_yet(what: str, node: exp.Expr) -> NotYetImplemented:
-    return NotYetImplemented(what, operator="LATERAL", **position(node))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from python_ivm.sql.by_key import has_only_keys, outer_columns
+from python_ivm.sql.by_key import has_only_keys
 from python_ivm.sql.grouping import has_aggregate
+from python_ivm.sql.unnest import outer_columns
 
 SUBQUERIES = (exp.Subquery, exp.Select, exp.SetOperation)
 """What a subquery is in a tree."""

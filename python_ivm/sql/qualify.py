@@ -14,6 +14,7 @@ from python_ivm.algebra.conditions import conjuncts
 from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.sql.ctes import cte_of, rename_hidden
 from python_ivm.sql.fields import name_fields, name_fields_of_outputs, restore_fields
+from python_ivm.sql.from_names import name_relations
 from python_ivm.sql.generators import as_lateral_views
 from python_ivm.sql.grouping_sets import resolve_ordinals
 from python_ivm.sql.lateral import qualify_inner_names
@@ -55,7 +56,7 @@ def qualify(query: exp.Query, schemas: Schemas) -> exp.Query:
                 column=reference.column,
                 hint="Check the name, or run the model that builds it first.",
             )
-    _derive_renamed_tables(tree)
+    name_relations(tree)
     _mend_types(tree)
     name_fields(tree)
     rename_hidden(tree)
@@ -98,23 +99,6 @@ def qualify(query: exp.Query, schemas: Schemas) -> exp.Query:
     resolved = _left_columns_of_inner_using(qualified)
     annotate(resolved, known)
     return resolved
-
-
-def _derive_renamed_tables(tree: exp.Query) -> None:
-    """Write tables whose columns get other names as derived tables, in place.
-
-    sqlglot passes the names of ``t AS u(a, b)`` over.
-    """
-    for table in list(tree.find_all(exp.Table)):
-        if not table.alias_column_names or not isinstance(table.this, exp.Identifier):
-            continue
-        joins, alias = table.args.get("joins"), table.args["alias"]
-        inner = table.copy()
-        inner.set("joins", None)
-        inner.set("alias", None)
-        rows = exp.Subquery(this=exp.select("*").from_(inner, copy=False), alias=alias.copy())
-        rows.set("joins", joins)
-        table.replace(rows)
 
 
 def _mend_types(tree: exp.Query) -> None:

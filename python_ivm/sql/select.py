@@ -20,7 +20,6 @@ from python_ivm.algebra.plans import ends_in_generate
 from python_ivm.errors import NotYetImplemented
 from python_ivm.sources.clock import readings
 from python_ivm.sql import generators, windows
-from python_ivm.sql.by_key import no_rule
 from python_ivm.sql.clock_filters import filtered
 from python_ivm.sql.from_clause import joined
 from python_ivm.sql.grouped import Clauses, grouped
@@ -35,6 +34,7 @@ from python_ivm.sql.predicates import SUBQUERIES, is_list_query, is_predicate, p
 from python_ivm.sql.result import result
 from python_ivm.sql.subqueries import Subqueries
 from python_ivm.sql.time_windows import is_time_window
+from python_ivm.sql.unnest import field_to_spark, no_rule
 
 if TYPE_CHECKING:
     from python_ivm.sql.bind import Binder, Cte
@@ -253,20 +253,10 @@ class SelectBinder:
         for named in expression.find_all(exp.Column):
             found = ColumnRef(named.table, named.name)
             if named.table and named.table != HOLE and found not in mapping:
-                raise NotYetImplemented(
-                    f"Column {named.name} of a query further out",
-                    operator="correlated subquery",
-                    **position(named),
-                )
+                raise no_rule(f"Column {named.name} of a query further out", named)
             further_out = named.table != HOLE and found not in self.columns
             if further_out and any(column.name == named.table for column in self.columns):
-                raise NotYetImplemented(
-                    f"{named.table}.{named.name}, which to Spark is a field of a column "
-                    f"{named.table} of the subquery,",
-                    operator="correlated subquery",
-                    hint="Give the table of the query further out another alias.",
-                    **position(named),
-                )
+                raise field_to_spark(named)
         return substitute(expression, mapping)
 
     @staticmethod

@@ -6,7 +6,7 @@ correlation is a conjunction at the subquery's top; Nagata et al., §4.1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -23,11 +23,13 @@ from python_ivm.algebra.nodes import (
     SemiJoin,
 )
 from python_ivm.errors import InvalidModel, NotYetImplemented
+from python_ivm.sql.dependent import Dependent, dependent
 from python_ivm.sql.grouping import HOLE, AfterGrouping
-from python_ivm.sql.inside import Correlated, Inside, Scalar
+from python_ivm.sql.inside import Correlated, Inside, Scalar, one_for_each
 from python_ivm.sql.likeness import refuse_texts_among_others
 from python_ivm.sql.parse import position
 from python_ivm.sql.predicates import SUBQUERIES, is_predicate, plain_predicates
+from python_ivm.sql.unnest import has_outer_aggregate, outer_columns
 
 if TYPE_CHECKING:
     from python_ivm.sql.select import SelectBinder
@@ -49,6 +51,13 @@ class Matched:
     unknown: tuple[exp.Expr, ...] | None = None
     negated: bool = False
 
+    def opposite(self) -> Matched:
+        """The subquery asked for no match: neither for one by a comparison that is NULL."""
+        return replace(self, conditions=self.unknown or self.conditions, negated=True)
+
+
+Bound = Matched | Scalar | Correlated | Dependent
+
 
 @dataclass
 class Subqueries:
@@ -61,7 +70,7 @@ class Subqueries:
     """
 
     around: SelectBinder
-    pending: dict[str, Matched | Scalar | Correlated] = field(default_factory=dict)
+    pending: dict[str, Bound] = field(default_factory=dict)
     written: dict[str, exp.Expr] = field(default_factory=dict)
 
     # -- as a condition by itself ------------------------------------------------------------
@@ -74,11 +83,11 @@ class Subqueries:
         if not is_predicate(inner):
             return None
         found = self._predicate(inner)
-        conditions = found.conditions
-        if negated and found.unknown is not None:
-            conditions = found.unknown
+        if negated:
+            found = found.opposite()
+        matched = self._matched_by_binding(found, node) if isinstance(found, Dependent) else found
         label = self.around.binder.name("exists" if isinstance(inner, exp.Exists) else "in_list")
-        return SemiJoin(node, found.other, conditions, negated, label)
+        return SemiJoin(node, matched.other, matched.conditions, negated, label)
 
     # -- inside an expression ----------------------------------------------------------------
 
@@ -88,10 +97,9 @@ class Subqueries:
         As a value, Spark's IN is false where the standard's is NULL, and its NOT IN is true only
         where no comparison is true or NULL (the existence join of its optimizer).
         """
-        bound: Matched | Scalar | Correlated
+        bound: Bound
         if isinstance(subquery, exp.Not):
-            found = self._predicate(subquery.this.unnest())
-            bound = replace(found, conditions=found.unknown or found.conditions, negated=True)
+            bound = self._predicate(subquery.this.unnest()).opposite()
         elif is_predicate(subquery):
             bound = self._predicate(subquery)
         else:
@@ -126,7 +134,12 @@ class Subqueries:
             bound, written = self.pending[name], self.written[name]
             if written in values:
                 value = values[written]
-            elif isinstance(bound, Scalar):
+                expressions = [substitute(e, {ColumnRef(HOLE, name): value}) for e in expressions]
+                continue
+            if isinstance(bound, Dependent):
+                asked = tuple(substitute(c, moved) for c in bound.conditions)
+                bound = self._by_binding(replace(bound, conditions=asked), node)
+            if isinstance(bound, Scalar):
                 value = bound.value
                 if bound.conditions:
                     conditions = tuple(substitute(c, moved) for c in bound.conditions)
@@ -163,7 +176,7 @@ class Subqueries:
     def free(self, name: str) -> set[ColumnRef]:
         """The columns around a subquery that its conditions name."""
         bound = self.pending[name]
-        inner = set(_rows(bound).schema)
+        inner = _own_columns(bound)
         return {c for condition in bound.conditions for c in columns_of(condition)} - inner
 
     def _add_value(
@@ -199,7 +212,7 @@ class Subqueries:
         Raises:
             InvalidModel: If it names a column that is neither grouped nor inside an aggregate.
         """
-        inner = _rows(self.pending[name]).schema
+        inner = _own_columns(self.pending[name])
         own = {c: ColumnRef(HOLE, f"{c.relation}.{c.name}") for c in inner}
         hidden: dict[ColumnRef, exp.Expr] = {c: h.expression() for c, h in own.items()}
         shown: dict[ColumnRef, exp.Expr] = {h: c.expression() for c, h in own.items()}
@@ -223,16 +236,42 @@ class Subqueries:
         marked = Mark(node, other, conditions, relation, items, mark)
         return marked, ColumnRef(relation, mark).expression(), step
 
+    # -- for all bindings at once ------------------------------------------------------------
+
+    def _by_binding(self, bound: Dependent, node: Node) -> Matched | Scalar:
+        """A subquery that waited for the rows of the query around."""
+        if not bound.is_value:
+            return self._matched_by_binding(bound, node)
+        rows, columns, same = bound.rows(node, "subquery")
+        return one_for_each(self.around.binder.name("scalar_value"), rows, columns[0], same)
+
+    def _matched_by_binding(self, bound: Dependent, node: Node) -> Matched:
+        rows, columns, same = bound.rows(node, "subquery")
+        if not bound.compared:
+            return Matched(rows, tuple(same), None, bound.negated)
+        matched = _in_list(rows, bound.compared, columns, same)
+        return matched.opposite() if bound.negated else matched
+
     # -- binding -----------------------------------------------------------------------------
 
-    def _predicate(self, node: exp.Expr) -> Matched:
+    def _predicate(self, node: exp.Expr) -> Matched | Dependent:
+        select = _select(node.this if isinstance(node, exp.Exists) else node.args["query"])
+        if has_outer_aggregate(select):
+            return dependent(self.around, select, _compared(node))
+        try:
+            return self._match(node)
+        except (InvalidModel, NotYetImplemented):
+            if not outer_columns(select):
+                raise
+            return dependent(self.around, select, _compared(node))
+
+    def _match(self, node: exp.Expr) -> Matched:
         if isinstance(node, exp.Exists):
             inside = Inside(self.around, _select(node.this))
             other, _, conditions = inside.rows(())
             return Matched(other, conditions)
         select = _select(node.args["query"])
-        asked = node.this
-        wanted = list(asked.expressions) if isinstance(asked, exp.Tuple) else [asked]
+        asked, wanted = node.this, _compared(node)
         for kind, what in ((SUBQUERIES, "A subquery"), ((exp.Window,), "A window function")):
             if asked.find(*kind) is not None:
                 raise NotYetImplemented(
@@ -249,23 +288,50 @@ class Subqueries:
             refuse_texts_among_others(one, item.unalias())
         inside = Inside(self.around, select)
         other, values, conditions = inside.rows(tuple(s.unalias() for s in select.selects))
-        equal = [
-            exp.EQ(this=exp.paren(self.around.expression(w)), expression=exp.paren(v))
-            for w, v in zip(wanted, values, strict=True)
-        ]
-        unknown = true_or_null(exp.and_(*(e.copy() for e in equal)))
-        return Matched(other, (*equal, *conditions), (unknown, *conditions))
+        return _in_list(other, [self.around.expression(w) for w in wanted], values, conditions)
 
-    def _scalar(self, select: exp.Query) -> Scalar | Correlated:
+    def _scalar(self, select: exp.Query) -> Scalar | Correlated | Dependent:
         if len(select.selects) != 1:
             raise InvalidModel(
                 f"A scalar subquery with {len(select.selects)} columns", **position(select)
             )
-        return Inside(self.around, select).scalar()
+        if has_outer_aggregate(select):
+            return dependent(self.around, select, is_value=True)
+        try:
+            return Inside(self.around, select).scalar()
+        except (InvalidModel, NotYetImplemented):
+            if not outer_columns(select):
+                raise
+            return dependent(self.around, select, is_value=True)
 
 
-def _rows(bound: Matched | Scalar | Correlated) -> Node:
-    return bound.rows if isinstance(bound, Correlated) else bound.other
+def _compared(node: exp.Expr) -> list[exp.Expr]:
+    """What IN compares with the columns of its subquery; nothing for EXISTS."""
+    if isinstance(node, exp.Exists):
+        return []
+    return list(node.this.expressions) if isinstance(node.this, exp.Tuple) else [node.this]
+
+
+def _in_list(
+    other: Node,
+    wanted: Sequence[exp.Expr],
+    values: Sequence[exp.Expr],
+    conditions: Iterable[exp.Expr],
+) -> Matched:
+    """A match by equal values among rows that belong to a row of the query around."""
+    equal = [
+        exp.EQ(this=exp.paren(w), expression=exp.paren(v))
+        for w, v in zip(wanted, values, strict=True)
+    ]
+    unknown = true_or_null(exp.and_(*(e.copy() for e in equal)))
+    return Matched(other, (*equal, *conditions), (unknown, *conditions))
+
+
+def _own_columns(bound: Bound) -> set[ColumnRef]:
+    """The subquery's columns that its conditions may name."""
+    if isinstance(bound, Dependent):
+        return set()
+    return set((bound.rows if isinstance(bound, Correlated) else bound.other).schema)
 
 
 def _select(node: exp.Expr) -> exp.Query:

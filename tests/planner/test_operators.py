@@ -365,6 +365,40 @@ QUERIES = {
     "max(z) from s.c)",
     "on_semi_in": "select a.k from s.a left semi join s.b on a.k = b.k and b.w in (select z "
     "from s.c)",
+    "lateral_union": "select a.k, l.w from s.a, lateral (select w from s.b where b.k = a.k union "
+    "all select z from s.c where c.w > a.v) l",
+    "lateral_except": "select a.k, l.w from s.a left join lateral (select w from s.b where b.k <> "
+    "a.k except select z from s.c) l on l.w <> a.v",
+    "lateral_aggregate_less": "select a.k, a.v, l.n, l.m from s.a, lateral (select count(*) as n, "
+    "max(w) as m from s.b where b.w < a.v) l",
+    "lateral_nested": "select a.k, l.n, l.t from s.a, lateral (select count(*) as n, sum(d.m) as t "
+    "from (select k, max(w) as m from s.b where b.w <> a.v group by k) d) l",
+    "lateral_first_less": "select a.k, l.w from s.a, lateral (select w from s.b where b.k <= a.k "
+    "order by w desc, k limit 2) l",
+    "lateral_distinct_offset": "select a.k, l.w from s.a, lateral (select distinct w from s.b "
+    "where b.k >= a.k order by w limit 1 offset 1) l",
+    "lateral_window_less": "select a.k, l.w, l.r from s.a, lateral (select w, sum(w) over (order "
+    "by w, k) as r from s.b where b.k >= a.k) l",
+    "lateral_join_inside": "select a.k, l.w, l.z from s.a, lateral (select b.w, c.z from s.b join "
+    "s.c on b.w = c.w and c.z > a.v) l",
+    "lateral_full_inside": "select a.k, l.w, l.z from s.a, lateral (select b.w, c.z from s.b full "
+    "join s.c on b.w = c.w where coalesce(b.k, c.z) = a.k) l",
+    "lateral_in_lateral": "select a.k, l.m from s.a, lateral (select max(u.x) as m from s.b, "
+    "lateral (select b.w * a.v as x) u where b.k <> a.k) l",
+    "lateral_with": "select a.k, l.w from s.a, lateral (with q as (select w from s.b where b.k = "
+    "a.k) select w from q union all select w + 1 from q) l",
+    "scalar_union": "select a.k, (select max(w) from (select w from s.b where b.k < a.v union "
+    "select z from s.c where c.w = a.k) d) as m from s.a",
+    "scalar_with_outer_column": "select a.k, (select sum(b.w * a.v) from s.b where b.k = a.k) as m "
+    "from s.a",
+    "exists_in_derived": "select a.k, a.v from s.a where not exists (select 1 from (select w, "
+    "count(*) as n from s.b where b.k >= a.k group by w) d where d.n > 1)",
+    "in_derived": "select a.k, a.v from s.a where a.v not in (select x from (select w - a.k as x "
+    "from s.b) d)",
+    "in_union_marked": "select a.k, case when a.v in (select w from s.b where b.k = a.k union "
+    "select z from s.c where c.w > a.k) then 1 else 0 end as m from s.a where a.v is not null",
+    "having_exists_of_aggregate": "select k, count(*) as n from s.a group by k having exists "
+    "(select 1 from s.b where b.w > min(a.v))",
     "lateral_window": "select a.k, l.w, l.r from s.a, lateral (select w, rank() over (order by w) "
     "as r from s.b where b.k = a.k) l",
     "exists_qualify": "select k from s.a where exists (select 1 from s.b where b.k = a.k qualify "

@@ -71,7 +71,15 @@ class Subqueries(Expressions):
         terms = self.correlated(scope, columns, correlations)
         if self.chance(25):
             terms.append(self.condition(columns, deep=self.chance(30)))
-        return f"{text}{' where ' + ' and '.join(terms) if terms else ''}", columns
+        text += " where " + " and ".join(terms) if terms else ""
+        names = [c.name for c in columns]
+        if correlations and len(set(names)) == len(names) and self.chance(15):
+            alias = f"{columns[0].ref.partition('.')[0]}d"
+            distinct = self.pick("", "distinct ")
+            listed = ", ".join(f"{c.ref} as {c.name}" for c in columns)
+            text = f"(select {distinct}{listed} from {text}) {alias}"
+            columns = [Column(f"{alias}.{c.name}", c.type) for c in columns]
+        return text, columns
 
     def subquery(self, scope: list[Column]) -> str:
         """A condition with a subquery."""
@@ -124,9 +132,11 @@ class Subqueries(Expressions):
         pairs = [(x, y) for x in outer for y in columns if x.type == y.type and x.type != STRUCT]
         if size * table.size > largest or not pairs:
             return text, scope, size
-        form = self.pick("rows", "rows", "aggregate", "group", "distinct", "limit")
+        form = self.pick(
+            "rows", "rows", "aggregate", "group", "distinct", "limit", "union", "nested", "window"
+        )
         x, y = self.pick(*pairs)
-        same = self.pick("=", "=", "<", "<=>") if form == "rows" else "="
+        same = self.pick("=", "=", "<", "<=>", "<>")
         where = f"{y.ref} {same} {x.ref}"
         if self.chance(30):
             where += f" and {self.condition(columns)}"
@@ -137,15 +147,24 @@ class Subqueries(Expressions):
             "group": f"{shown.ref} as ge, count(*) as gn",
             "distinct": f"distinct {shown.ref} as ge",
             "limit": f"{shown.ref} as ge",
+            "union": f"{shown.ref} as ge",
+            "nested": f"{shown.ref} as ge",
+            "window": f"{shown.ref} as ge, count(*) over (partition by {shown.ref}) as gn",
         }[form]
         tail = {"group": f" group by {shown.ref}", "limit": f" order by {shown.ref} limit 1"}
-        inside = f"(select {items} from {table.sql} lt where {where}{tail.get(form, '')}) gen"
+        query = f"select {items} from {table.sql} lt where {where}{tail.get(form, '')}"
+        if form == "union":
+            operator = self.pick("union all", "union", "except", "intersect all")
+            query += f" {operator} select {shown.ref} from {table.sql} lt where {y.ref} >= {x.ref}"
+        elif form == "nested":
+            query = f"select max(ln.ge) as ge, count(*) as gn from ({query}) ln"
+        inside = f"({query}) gen"
         join = self.pick(", lateral", " cross join lateral", " join lateral", " left join lateral")
         on = " on true" if join.startswith((" join", " left")) else ""
         made = [Column("gen.ge", shown.type)]
-        if form in ("aggregate", "group"):
+        if form in ("aggregate", "group", "nested", "window"):
             made.append(Column("gen.gn", INT))
         if on and self.chance(40):
             on = f" on {self.condition(made)}"
-        many = 1 if form in ("aggregate", "limit") else 2
+        many = 1 if form in ("aggregate", "nested", "limit") else 2
         return f"{text}{join} {inside}{on}", [*scope, *made], size * many
