@@ -255,38 +255,24 @@ class Subqueries:
     # -- binding -----------------------------------------------------------------------------
 
     def _predicate(self, node: exp.Expr) -> Matched | Dependent:
-        select = _select(node.this if isinstance(node, exp.Exists) else node.args["query"])
+        wanted = _compared(node)
+        select = _select(node.args.get("query") or node.this)
+        if isinstance(node, exp.In):
+            _check_list(node, wanted, select)
         if has_outer_aggregate(select):
-            return dependent(self.around, select, _compared(node))
+            return dependent(self.around, select, wanted)
         try:
-            return self._match(node)
+            return self._match(select, wanted)
         except (InvalidModel, NotYetImplemented):
             if not outer_columns(select):
                 raise
-            return dependent(self.around, select, _compared(node))
+            return dependent(self.around, select, wanted)
 
-    def _match(self, node: exp.Expr) -> Matched:
-        if isinstance(node, exp.Exists):
-            inside = Inside(self.around, _select(node.this))
+    def _match(self, select: exp.Query, wanted: list[exp.Expr]) -> Matched:
+        inside = Inside(self.around, select)
+        if not wanted:
             other, _, conditions = inside.rows(())
             return Matched(other, conditions)
-        select = _select(node.args["query"])
-        asked, wanted = node.this, _compared(node)
-        for kind, what in ((SUBQUERIES, "A subquery"), ((exp.Window,), "A window function")):
-            if asked.find(*kind) is not None:
-                raise NotYetImplemented(
-                    f"{what} on the left of IN",
-                    operator="IN",
-                    hint="Compute it in a derived table.",
-                    **position(node),
-                )
-        if len(wanted) != len(select.selects):
-            raise InvalidModel(
-                f"IN compares {len(wanted)} columns with {len(select.selects)}", **position(node)
-            )
-        for one, item in zip(wanted, select.selects, strict=True):
-            refuse_texts_among_others(one, item.unalias())
-        inside = Inside(self.around, select)
         other, values, conditions = inside.rows(tuple(s.unalias() for s in select.selects))
         return _in_list(other, [self.around.expression(w) for w in wanted], values, conditions)
 
@@ -310,6 +296,24 @@ def _compared(node: exp.Expr) -> list[exp.Expr]:
     if isinstance(node, exp.Exists):
         return []
     return list(node.this.expressions) if isinstance(node.this, exp.Tuple) else [node.this]
+
+
+def _check_list(node: exp.In, wanted: list[exp.Expr], select: exp.Query) -> None:
+    """Refuse what has no rule in an IN, whatever the shape of its subquery."""
+    for kind, what in ((SUBQUERIES, "A subquery"), ((exp.Window,), "A window function")):
+        if node.this.find(*kind) is not None:
+            raise NotYetImplemented(
+                f"{what} on the left of IN",
+                operator="IN",
+                hint="Compute it in a derived table.",
+                **position(node),
+            )
+    if len(wanted) != len(select.selects):
+        raise InvalidModel(
+            f"IN compares {len(wanted)} columns with {len(select.selects)}", **position(node)
+        )
+    for one, item in zip(wanted, select.selects, strict=True):
+        refuse_texts_among_others(one, item.unalias())
 
 
 def _in_list(

@@ -6,7 +6,9 @@ import pytest
 from sqlglot import parse_one
 
 from python_ivm.errors import NotYetImplemented
-from python_ivm.sql.parse import DIALECT
+from python_ivm.sql.bind import bind
+from python_ivm.sql.parse import DIALECT, parse
+from python_ivm.sql.schema import TableSchema
 from python_ivm.sql.unnest import unnest
 
 
@@ -86,3 +88,22 @@ def test_a_name_that_the_subquery_has_is_not_taken() -> None:
 def test_what_cannot_be_done_for_each_binding_is_refused(sql: str) -> None:
     with pytest.raises(NotYetImplemented):
         unnested(sql)
+
+
+@pytest.mark.parametrize(
+    "list_",
+    [
+        "select w from s.b where b.k = a.k",
+        "select w from (select w from s.b where b.k > a.k) d",
+        "select w from s.b where b.k = a.k union select 1",
+    ],
+)
+def test_a_text_in_a_list_of_numbers_is_refused_in_every_shape(list_: str) -> None:
+    """The refusal was taken for a shape without a rule, for which there is this one."""
+    tables = (
+        TableSchema(("s", "a"), {"k": "int", "v": "string"}),
+        TableSchema(("s", "b"), {"k": "int", "w": "int"}),
+    )
+    schemas = {table.key: table for table in tables}
+    with pytest.raises(NotYetImplemented, match="IN between a text"):
+        bind(parse(f"select k from s.a where v in ({list_})"), schemas)
