@@ -139,7 +139,8 @@ def group_keys(
     elif any(isinstance(e, exp.Tuple) and not e.expressions for e in group.expressions):
         raise _not_yet("GROUP BY ()", group)
     elif sets is not None:
-        expressions = [bound(e) for members in sets for e in members]
+        listed = group.expressions if group.args.get("grouping_sets") else []
+        expressions = [bound(e) for members in (listed, *sets) for e in members]
     elif group.expressions:
         expressions = [bound(e) for e in group.expressions]
     else:

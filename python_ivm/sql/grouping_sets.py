@@ -23,7 +23,11 @@ Sets = list[list[exp.Expr]]
 
 
 def expand(group: exp.Group) -> Sets | None:
-    """The grouping sets of a GROUP BY; None if it has plain keys only."""
+    """The grouping sets of a GROUP BY; None if it has plain keys only.
+
+    ``GROUP BY a, b GROUPING SETS (…)``, without a comma, has only those sets: a key that is in
+    none of them is always NULL.
+    """
     trailing = [
         construct
         for name in ("rollup", "cube", "grouping_sets")
@@ -109,7 +113,8 @@ class GroupingSets:
             within = [n for n, members in enumerate(self.members) if index in members]
             value = key.expression
             if len(within) < len(self.members):
-                value = exp.Case().when(_one_of(self.number, within), key.expression.copy())
+                included = _one_of(self.number, within) if within else exp.false()
+                value = exp.Case().when(included, key.expression.copy())
             found.append(Named(key.name, value))
         return [*found, Named(SET, self.number)]
 

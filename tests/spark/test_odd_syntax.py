@@ -15,6 +15,14 @@ MAINTAINED = (
     "select 'a' as x, count(*) as n from a group by rollup(1)",
     "select k, v, sum(v) as t from a group by grouping sets ((1, 2), 1)",
     "select k, count(*) as n from a group by k order by all desc",
+    "select k, v, count(*) as n, grouping_id() as i from a group by k, v grouping sets ((k), ())",
+    "select a.k, col1, col2 from a join values (1, 'x'), (5, 'y') on k = col1 or v = col1",
+    "select x, y from (select k, v from a order by v desc, k limit 2) as q(x, y)",
+    "select v, z from a natural left join (select w, w + 1 as z from b) c where v = w",
+    "select a.v, n, m from a, lateral (select count(*) as n from b where w > v), "
+    "lateral (select max(w) as m from (select w from b where b.k <> a.k union select 1) u)",
+    "select v, (select max(w) from (select w from b where b.k = a.k order by w limit 1) q) as m "
+    "from a where v in (select w from b where b.k <= a.k union all select 7)",
 )
 REBUILT = {
     "select to_json(struct(*)) as j from a": "NOT_YET_IMPLEMENTED",
