@@ -19,6 +19,7 @@ from sqlglot import exp
 from python_ivm.errors import NotYetImplemented
 from python_ivm.sql.aggregates import core, function_name, is_aggregate_call, or_of_no_rows
 from python_ivm.sql.grouping import has_aggregate
+from python_ivm.sql.grouping_sets import expand
 from python_ivm.sql.parse import position
 from python_ivm.sql.relations import names_in_from
 from python_ivm.sql.windows import with_named_windows
@@ -205,7 +206,9 @@ class _Unnesting:
         self._bind(tree, relation)
         columns = self._of(relation).values()
         if group is not None:
-            tree.set("group", _grouped_by(group, columns))
+            if expand(group) is not None or group.args.get("all"):
+                raise no_rule("GROUP BY of this shape in a correlated subquery", tree)
+            group.set("expressions", [*group.expressions, *(c.copy() for c in columns)])
         tree.set("windows", None)
         for window in tree.find_all(exp.Window):
             if window.parent_select is tree:
@@ -378,17 +381,6 @@ class _Unnesting:
             return self._first_rows(outer, label, keys)
         tree.set("order", None)
         return tree
-
-
-def _grouped_by(group: exp.Group, columns: Iterable[exp.Expr]) -> exp.Group:
-    """A GROUP BY with further keys, which all grouping sets have."""
-    keys = list(group.expressions)
-    for name in ("rollup", "cube", "grouping_sets"):
-        for construct in group.args.get(name) or []:
-            if not construct.expressions:  # GROUP BY a, b WITH ROLLUP
-                construct.set("expressions", keys)
-            keys = [construct]
-    return exp.Group(expressions=[*keys, *(column.copy() for column in columns)])
 
 
 def _order_over_rows(tree: exp.Select) -> list[exp.Ordered]:

@@ -31,9 +31,9 @@ def unnested(sql: str) -> str:
             "AS `asked_k` FROM `asked` AS `asked` CROSS JOIN b WHERE b.k = `asked`.`asked_k`) AS d",
         ),
         (
-            "SELECT b.w AS w FROM b GROUP BY b.w WITH ROLLUP HAVING MAX(b.k) > o.k",
+            "SELECT b.w AS w FROM b GROUP BY b.w HAVING MAX(b.k) > o.k",
             "SELECT b.w AS w, `asked`.`asked_k` AS `asked_k` FROM `asked` AS `asked` CROSS JOIN b "
-            "GROUP BY ROLLUP (b.w), `asked`.`asked_k` HAVING MAX(b.k) > `asked`.`asked_k`",
+            "GROUP BY b.w, `asked`.`asked_k` HAVING MAX(b.k) > `asked`.`asked_k`",
         ),
         (
             "SELECT b.w AS w FROM b WHERE b.k > MIN(o.v)",
@@ -80,6 +80,9 @@ def test_a_name_that_the_subquery_has_is_not_taken() -> None:
         "SELECT SUM(MAX(b.w)) OVER () AS n FROM b WHERE b.k = o.k",
         "SELECT b.w AS w FROM b WHERE b.k < o.k LIMIT 1 + 1",
         "SELECT MAX(o.k) AS k FROM b",
+        "SELECT b.w AS w FROM b WHERE b.k > o.k GROUP BY b.k, b.w GROUPING SETS ((b.w), ())",
+        "SELECT b.w AS w FROM b WHERE b.k > o.k GROUP BY ROLLUP(b.w)",
+        "SELECT b.w AS w FROM b WHERE b.k > o.k GROUP BY b.w WITH CUBE",
         "SELECT COUNT_MIN_SKETCH(b.w, 0.5, 0.5, 1) AS s FROM b WHERE b.k < o.k",
         "WITH q AS (SELECT o.k AS k) SELECT b.w AS w FROM b WHERE EXISTS(SELECT 1 FROM q)",
         "WITH RECURSIVE q AS (SELECT o.k AS k) SELECT q.k AS k FROM q",
