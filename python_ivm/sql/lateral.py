@@ -1,9 +1,9 @@
 """LATERAL subqueries: joins to relations that may name those before them in FROM.
 
 They are decorrelated as subqueries in expressions are (Neumann and Kemper, "Unnesting Arbitrary
-Queries", BTW 2015, for correlations that are a conjunction at the subquery's top): one of FROM and
-WHERE alone is a join on its correlated conditions; with an aggregate but without GROUP BY it is a
-left join to groups; with GROUP BY, DISTINCT, LIMIT or windows it is done for every key (`by_key`).
+Queries", BTW 2015): one of FROM and WHERE alone is a join on its correlated conditions; with an
+aggregate but without GROUP BY it is a left join to groups; with GROUP BY, DISTINCT, LIMIT or
+windows it is done for every key (`by_key`); one of another shape for all bindings (`dependent`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """Subqueries in expressions: decorrelated to semi-, anti- and outer joins and to marks.
 
-Sources: Neumann and Kemper, "Unnesting Arbitrary Queries", BTW 2015, for the special case that a
-correlation is a conjunction at the subquery's top; Nagata et al., §4.1.
+A subquery whose correlation is a conjunction at its top is joined by that (`inside`, `by_key`);
+one of another shape is done for all bindings (`dependent`).
+
+Sources: Neumann and Kemper, "Unnesting Arbitrary Queries", BTW 2015; Nagata et al., §4.1.
 """
 
 from __future__ import annotations
