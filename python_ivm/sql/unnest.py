@@ -185,7 +185,7 @@ class _Unnesting:
         return any(n.meta.get(_FREE) for n in node.walk())
 
     def _of(self, relation: str) -> dict[str, exp.Column]:
-        return {name: exp.column(name, table=relation, quoted=True) for name in self.names}
+        return {name: _column(name, relation) for name in self.names}
 
     def _outputs(self, relation: str) -> list[exp.Expr]:
         return [exp.alias_(c, name, quoted=True) for name, c in self._of(relation).items()]
@@ -215,8 +215,11 @@ class _Unnesting:
                 own = window.args.get("partition_by") or []
                 window.set("partition_by", [*(c.copy() for c in columns), *own])
         if tree.args.get("limit") or tree.args.get("offset"):
+            if tree.args.get("qualify"):
+                raise no_rule("QUALIFY beside LIMIT in a correlated subquery", tree)
             if tree.args.get("distinct"):
-                return self._first_rows(*self._inside_out(tree, relation))
+                tree.set("expressions", [*tree.selects, *self._outputs(relation)])
+                return self._first_rows(*self._inside_out(tree))
             return self._first_rows(tree, relation, _order_over_rows(tree))
         tree.set("order", None)
         tree.set("expressions", [*tree.selects, *self._outputs(relation)])
@@ -311,34 +314,37 @@ class _Unnesting:
             if node.meta.get(_FREE):
                 raise no_rule("An aggregate of the query around in a subquery's list", node)
             name = measures.setdefault(node, f"value_{len(measures) + 1}")
-            column = exp.column(name, table=groups, quoted=True)
+            column = _column(name, groups)
             return or_of_no_rows(node, column)
 
         return value.copy().transform(over)
 
     # -- first rows --------------------------------------------------------------------------
 
-    def _inside_out(
-        self, tree: exp.Query, relation: str
-    ) -> tuple[exp.Select, str, list[exp.Ordered]]:
-        """A DISTINCT or a set operation as a derived table, with its order over that."""
+    def _inside_out(self, tree: exp.Query) -> tuple[exp.Select, str, list[exp.Ordered]]:
+        """A DISTINCT or a set operation with bindings as a derived table, its order over that."""
         label = f"{self.bindings}_rows"
         order = tree.args.get("order")
-        outer = exp.Select().select(
-            *(exp.alias_(exp.column(n, table=label, quoted=True), n) for n in tree.named_selects)
-        )
+        items = tree.selects[: -len(self.names)]
+        columns = {i.alias_or_name: _column(i.alias_or_name, label) for i in items}
+        values = {i.unalias(): columns[i.alias_or_name] for i in items}
+        outer = exp.Select().select(*(exp.alias_(c, name) for name, c in columns.items()))
         for clause in ("limit", "offset"):
             outer.set(clause, tree.args.get(clause))
             tree.set(clause, None)
         tree.set("order", None)
-        if relation:
-            tree.set("expressions", [*tree.selects, *self._outputs(relation)])
         outer = outer.from_(tree.subquery(label))
-        keys = [key.copy() for key in order.expressions] if order is not None else []
-        for key in keys:
-            for column in list(key.find_all(exp.Column)):
-                column.set("table", exp.to_identifier(label, quoted=True))
-        return outer, label, keys
+
+        def over(node: exp.Expr) -> exp.Expr:
+            found = values.get(node)
+            if found is None and isinstance(node, exp.Column):
+                found = None if node.table else columns.get(node.name)
+                if found is None:
+                    raise no_rule("ORDER BY of what a correlated subquery does not show", node)
+            return node if found is None else found.copy()
+
+        written = order.expressions if order is not None else []
+        return outer, label, [key.copy().transform(over) for key in written]
 
     def _first_rows(self, tree: exp.Select, relation: str, order: list[exp.Ordered]) -> exp.Select:
         """LIMIT and OFFSET: the rows by their number within a binding."""
@@ -357,11 +363,11 @@ class _Unnesting:
             tree.set(clause, None)
         outer = exp.Select().from_(tree.subquery(label))
         outer = outer.select(
-            *(exp.alias_(exp.column(n, table=label, quoted=True), n, quoted=True) for n in names),
+            *(exp.alias_(_column(n, label), n, quoted=True) for n in names),
             *self._outputs(label),
         )
         first = _whole_number(offset, 0)
-        at = exp.column(rank, table=label, quoted=True)
+        at = _column(rank, label)
         if first:
             outer.where(exp.GT(this=at.copy(), expression=exp.Literal.number(first)), copy=False)
         if limit is not None:
@@ -375,12 +381,13 @@ class _Unnesting:
         for side in ("this", "expression"):
             tree.set(side, self.query(tree.args[side]))
         if tree.args.get("limit") or tree.args.get("offset"):
-            width = len(tree.named_selects) - len(self.names)
-            outer, label, keys = self._inside_out(tree, "")
-            outer.set("expressions", outer.selects[:width])
-            return self._first_rows(outer, label, keys)
+            return self._first_rows(*self._inside_out(tree))
         tree.set("order", None)
         return tree
+
+
+def _column(name: str, relation: str) -> exp.Column:
+    return exp.column(name, table=relation, quoted=True)
 
 
 def _order_over_rows(tree: exp.Select) -> list[exp.Ordered]:

@@ -80,6 +80,8 @@ def test_a_name_that_the_subquery_has_is_not_taken() -> None:
         "SELECT SUM(MAX(b.w)) OVER () AS n FROM b WHERE b.k = o.k",
         "SELECT b.w AS w FROM b WHERE b.k < o.k LIMIT 1 + 1",
         "SELECT MAX(o.k) AS k FROM b",
+        "SELECT b.w AS w FROM b WHERE b.k > o.k QUALIFY RANK() OVER (ORDER BY b.w) = 1 LIMIT 1",
+        "SELECT DISTINCT b.w AS w FROM b WHERE b.k > o.k ORDER BY b.k LIMIT 1",
         "SELECT b.w AS w FROM b WHERE b.k > o.k GROUP BY b.k, b.w GROUPING SETS ((b.w), ())",
         "SELECT b.w AS w FROM b WHERE b.k > o.k GROUP BY ROLLUP(b.w)",
         "SELECT b.w AS w FROM b WHERE b.k > o.k GROUP BY b.w WITH CUBE",
@@ -110,3 +112,11 @@ def test_a_text_in_a_list_of_numbers_is_refused_in_every_shape(list_: str) -> No
     schemas = {table.key: table for table in tables}
     with pytest.raises(NotYetImplemented, match="IN between a text"):
         bind(parse(f"select k from s.a where v in ({list_})"), schemas)
+
+
+def test_the_order_of_distinct_rows_is_that_of_what_it_names() -> None:
+    """A column was taken for the output of its name."""
+    text = unnested(
+        "SELECT DISTINCT b.k AS w, b.w AS k FROM b WHERE b.k > o.k ORDER BY b.k, k DESC LIMIT 1"
+    )
+    assert "ORDER BY `asked_rows`.`w`, `asked_rows`.`k` DESC" in text
