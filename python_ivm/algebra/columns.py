@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import itertools
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -68,6 +69,12 @@ def may_be_beside(name: str, relation: str) -> bool:
 
 
 _ENDS = tuple(f"_{what}" for what in BESIDE)
+
+
+def first_free(wanted: str, is_free: Callable[[str], bool]) -> str:
+    """A name, or with the first number behind it, from 2 on, with which it is free."""
+    numbered = (f"{wanted}_{number}" for number in itertools.count(2))
+    return next(name for name in itertools.chain([wanted], numbered) if is_free(name))
 
 
 def flat_names(columns: Iterable[ColumnRef], taken: Iterable[str] = ()) -> dict[ColumnRef, str]:

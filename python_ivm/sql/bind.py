@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from python_ivm.algebra.columns import ColumnRef, Named, may_be_beside
+from python_ivm.algebra.columns import ColumnRef, Named, first_free, may_be_beside
 from python_ivm.algebra.nodes import (
     Aggregate,
     ClockFilter,
@@ -186,8 +185,7 @@ class Binder:
 
     def name(self, wanted: str) -> str:
         """A relation name that nothing else in the plan has."""
-        candidates = itertools.chain([wanted], (f"{wanted}_{n}" for n in itertools.count(2)))
-        found = next(c for c in candidates if self._is_free(c))
+        found = first_free(wanted, self._is_free)
         self.taken.add(found)
         return found
 

@@ -15,8 +15,9 @@ from sqlglot import exp
 from python_ivm.algebra.conditions import conjuncts
 from python_ivm.algebra.nodes import Node
 from python_ivm.sql.grouping import has_aggregate
+from python_ivm.sql.grouping_sets import has_only_keys
 from python_ivm.sql.likeness import alike
-from python_ivm.sql.unnest import no_rule, outer_columns
+from python_ivm.sql.unnest import no_rule, order_over_rows, outer_columns, within_keys
 
 if TYPE_CHECKING:
     from python_ivm.sql.select import SelectBinder
@@ -78,7 +79,7 @@ def by_key(around: SelectBinder, tree: exp.Query, wanted: str) -> ByKey:
         local.select(exp.alias_(side.copy(), f"{_KEY}{index}"), copy=False)
         if group is not None:
             local.args["group"].append("expressions", side.copy())
-    _within_keys(local, inner)
+    within_keys(local, inner)
     _limit_by_rank(local, inner)
     rows = around.binder.query(local, wanted, around.ctes)
     columns = tuple(c.expression() for c in rows.schema)
@@ -86,34 +87,20 @@ def by_key(around: SelectBinder, tree: exp.Query, wanted: str) -> ByKey:
     return ByKey(rows, columns[:number], columns[number:], outer)
 
 
-def has_only_keys(group: exp.Expr | None) -> bool:
-    """Whether a GROUP BY is absent, or lists expressions: no ALL, no grouping sets."""
-    return group is None or [k for k, v in group.args.items() if v] == ["expressions"]
-
-
-def _within_keys(local: exp.Select, keys: list[exp.Expr]) -> None:
-    """Window functions see the rows of one key."""
-    for window in local.find_all(exp.Window):
-        if window.parent_select is local:
-            own = window.args.get("partition_by") or []
-            window.set("partition_by", [*(k.copy() for k in keys), *own])
-
-
 def _limit_by_rank(local: exp.Select, keys: list[exp.Expr]) -> None:
     """LIMIT of a correlated subquery: the first rows of each key."""
-    order, limit = local.args.get("order"), local.args.get("limit")
+    order, limit = order_over_rows(local), local.args.get("limit")
     local.set("order", None)
     if limit is None:
         return
     taken = ("group", "distinct", "having", "qualify")
-    if order is None or any(local.args.get(k) for k in taken):
+    if not order or any(local.args.get(k) for k in taken):
         raise no_rule("A correlated subquery with LIMIT of this shape", local)
-    outputs = {s.alias: s.unalias() for s in local.selects if s.alias}
-    by = order.copy()
-    for column in list(by.find_all(exp.Column)):
-        if not column.table and column.name in outputs:
-            column.replace(outputs[column.name].copy())
-    rank = exp.Window(this=exp.RowNumber(), partition_by=[k.copy() for k in keys], order=by)
+    rank = exp.Window(
+        this=exp.RowNumber(),
+        partition_by=[k.copy() for k in keys],
+        order=exp.Order(expressions=order),
+    )
     local.set("limit", None)
     local.set("qualify", exp.Qualify(this=exp.LTE(this=rank, expression=limit.expression.copy())))
 

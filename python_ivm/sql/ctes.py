@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
-
 from sqlglot import exp
+
+from python_ivm.algebra.columns import first_free
 
 _RELATIONS = (exp.Table, exp.Subquery, exp.Lateral, exp.Values)
 
@@ -48,7 +48,7 @@ def rename_hidden(tree: exp.Query) -> None:
         name = cte.alias.lower()
         if name not in aliases:
             continue
-        new = next(n for n in (f"{name}_{i}" for i in itertools.count(2)) if n not in taken)
+        new = first_free(name, lambda n: n not in taken)
         taken.add(new)
         for table, meant in tables:
             if meant is cte:

@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from python_ivm.algebra.columns import Named, columns_of
 from python_ivm.algebra.nodes import Aggregate, Node
+from python_ivm.sql.relations import relation_names
 from python_ivm.sql.unnest import Unnested, field_to_spark, no_rule, unnest
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def dependent(
     Raises:
         NotYetImplemented: If it has clauses that cannot be done for each binding.
     """
-    named = {item.alias_or_name for item in tree.find_all(*_NAMED)}
+    named = relation_names(tree)
     relation = around.binder.name("asked")
     while relation in named:
         relation = around.binder.name("asked")
@@ -122,6 +123,3 @@ def _columns(around: SelectBinder, tree: exp.Query) -> set[str]:
         elif table.name in around.binder.schemas:
             names.update(name.lower() for name in around.binder.schemas[table.name].columns)
     return names
-
-
-_NAMED = (exp.Table, exp.Subquery, exp.Lateral, exp.Values, exp.CTE)

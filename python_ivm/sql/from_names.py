@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import itertools
-
 from sqlglot import exp
+
+from python_ivm.algebra.columns import first_free
+from python_ivm.sql.relations import relation_names
 
 
 def name_relations(tree: exp.Query) -> None:
@@ -74,7 +75,5 @@ def _order_inside_of_column_lists(tree: exp.Query) -> None:
 
 
 def _free_name(tree: exp.Query, wanted: str) -> str:
-    relations = tree.find_all(exp.Table, exp.Subquery, exp.Lateral, exp.Values, exp.CTE)
-    taken = {relation.alias_or_name.lower() for relation in relations}
-    candidates = itertools.chain([wanted], (f"{wanted}_{n}" for n in itertools.count(2)))
-    return next(name for name in candidates if name not in taken)
+    taken = relation_names(tree)
+    return first_free(wanted, lambda name: name not in taken)

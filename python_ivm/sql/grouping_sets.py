@@ -47,6 +47,11 @@ def expand(group: exp.Group) -> Sets | None:
     return [list(itertools.chain(*chosen)) for chosen in itertools.product(*parts)]
 
 
+def has_only_keys(group: exp.Group | None) -> bool:
+    """Whether a GROUP BY is absent, or lists expressions: no ALL, no grouping sets."""
+    return group is None or not (group.args.get("all") or expand(group) is not None)
+
+
 def resolve_ordinals(select: exp.Select) -> None:
     """Write ordinals in grouping sets as the columns that they mean, in place."""
     group = select.args.get("group")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from python_ivm.sql.by_key import has_only_keys
 from python_ivm.sql.grouping import has_aggregate
+from python_ivm.sql.grouping_sets import has_only_keys
 from python_ivm.sql.unnest import outer_columns
 
 SUBQUERIES = (exp.Subquery, exp.Select, exp.SetOperation)

@@ -149,6 +149,12 @@ def from_items(select: exp.Select) -> list[exp.Expr]:
     return items + [join.this for join in select.args.get("joins") or []]
 
 
+def relation_names(tree: exp.Expr) -> set[str]:
+    """The names of all relations in a tree, its CTEs among them, in lower case."""
+    kinds = (exp.Table, exp.Subquery, exp.Lateral, exp.Values, exp.CTE)
+    return {relation.alias_or_name.lower() for relation in tree.find_all(*kinds)}
+
+
 def names_in_from(select: exp.Select) -> set[str]:
     """The names of a SELECT's relations, those of joins in parentheses too, in lower case."""
     names: set[str] = set()

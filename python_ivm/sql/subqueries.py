@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from sqlglot import exp
 
@@ -59,6 +59,7 @@ class Matched:
 
 
 Bound = Matched | Scalar | Correlated | Dependent
+B = TypeVar("B", Matched, Scalar | Correlated)
 
 
 @dataclass
@@ -261,14 +262,7 @@ class Subqueries:
         select = _select(node.args.get("query") or node.this)
         if isinstance(node, exp.In):
             _check_list(node, wanted, select)
-        if has_outer_aggregate(select):
-            return dependent(self.around, select, wanted)
-        try:
-            return self._match(select, wanted)
-        except (InvalidModel, NotYetImplemented):
-            if not outer_columns(select):
-                raise
-            return dependent(self.around, select, wanted)
+        return self._by_shape(select, lambda: self._match(select, wanted), wanted)
 
     def _match(self, select: exp.Query, wanted: list[exp.Expr]) -> Matched:
         inside = Inside(self.around, select)
@@ -283,14 +277,24 @@ class Subqueries:
             raise InvalidModel(
                 f"A scalar subquery with {len(select.selects)} columns", **position(select)
             )
+        return self._by_shape(select, Inside(self.around, select).scalar, is_value=True)
+
+    def _by_shape(
+        self,
+        select: exp.Query,
+        rule: Callable[[], B],
+        compared: Sequence[exp.Expr] = (),
+        is_value: bool = False,
+    ) -> B | Dependent:
+        """A subquery by the rule for its shape; where that has none, for all bindings."""
         if has_outer_aggregate(select):
-            return dependent(self.around, select, is_value=True)
+            return dependent(self.around, select, compared, is_value)
         try:
-            return Inside(self.around, select).scalar()
+            return rule()
         except (InvalidModel, NotYetImplemented):
             if not outer_columns(select):
                 raise
-            return dependent(self.around, select, is_value=True)
+            return dependent(self.around, select, compared, is_value)
 
 
 def _compared(node: exp.Expr) -> list[exp.Expr]:

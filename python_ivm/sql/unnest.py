@@ -11,15 +11,16 @@ the bindings, pushed down to where no column is free.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
+from python_ivm.algebra.columns import first_free
 from python_ivm.errors import NotYetImplemented
 from python_ivm.sql.aggregates import core, function_name, is_aggregate_call, or_of_no_rows
 from python_ivm.sql.grouping import has_aggregate
-from python_ivm.sql.grouping_sets import expand
+from python_ivm.sql.grouping_sets import has_only_keys
 from python_ivm.sql.parse import position
 from python_ivm.sql.relations import names_in_from
 from python_ivm.sql.windows import with_named_windows
@@ -96,7 +97,7 @@ def unnest(tree: exp.Query, bindings: str) -> Unnested:
     for node in _free_parts(copied):
         if node not in names:
             wanted = node.name if isinstance(node, exp.Column) else function_name(core(node))
-            new = next(n for n in _numbered(f"{bindings}_{wanted}") if n not in taken)
+            new = first_free(f"{bindings}_{wanted}", lambda name: name not in taken)
             taken.add(new)
             names[node.copy()] = new
         node.meta[_FREE] = names[node]
@@ -109,32 +110,27 @@ def unnest(tree: exp.Query, bindings: str) -> Unnested:
 
 def has_outer_aggregate(tree: exp.Query) -> bool:
     """Whether a condition of a subquery asks for an aggregate of the query around it."""
-    return any(not isinstance(part, exp.Column) for part in _free_parts(tree))
+    around = {id(column) for column in outer_columns(tree)}
+    return bool(around) and any(_is_outer_aggregate(node, around) for node in tree.walk())
+
+
+def _is_outer_aggregate(node: exp.Expr, around: set[int]) -> bool:
+    """Whether an aggregate's columns are all among those of the query around."""
+    columns = list(node.find_all(exp.Column)) if is_aggregate_call(node) else []
+    return bool(columns) and all(id(column) in around for column in columns)
 
 
 def _free_parts(tree: exp.Query) -> list[exp.Expr]:
     """The columns and aggregates of the query around that a subquery names."""
     free = outer_columns(tree)
     around = {id(column) for column in free}
-    calls = []
-    for node in tree.walk():
-        columns = list(node.find_all(exp.Column)) if is_aggregate_call(node) else []
-        if columns and all(id(column) in around for column in columns):
-            calls.append(node)
+    calls = [node for node in tree.walk() if _is_outer_aggregate(node, around)]
     inside = {id(column) for call in calls for column in call.find_all(exp.Column)}
     return [*calls, *(column for column in free if id(column) not in inside)]
 
 
 def _aliases(tree: exp.Query) -> Iterable[exp.Expr]:
     return tree.find_all(exp.Alias, exp.TableAlias)
-
-
-def _numbered(name: str) -> Iterator[str]:
-    yield name
-    number = 2
-    while True:
-        yield f"{name}_{number}"
-        number += 1
 
 
 @dataclass
@@ -206,21 +202,18 @@ class _Unnesting:
         self._bind(tree, relation)
         columns = self._of(relation).values()
         if group is not None:
-            if expand(group) is not None or group.args.get("all"):
+            if not has_only_keys(group):
                 raise no_rule("GROUP BY of this shape in a correlated subquery", tree)
             group.set("expressions", [*group.expressions, *(c.copy() for c in columns)])
         tree.set("windows", None)
-        for window in tree.find_all(exp.Window):
-            if window.parent_select is tree:
-                own = window.args.get("partition_by") or []
-                window.set("partition_by", [*(c.copy() for c in columns), *own])
+        within_keys(tree, list(columns))
         if tree.args.get("limit") or tree.args.get("offset"):
             if tree.args.get("qualify"):
                 raise no_rule("QUALIFY beside LIMIT in a correlated subquery", tree)
             if tree.args.get("distinct"):
                 tree.set("expressions", [*tree.selects, *self._outputs(relation)])
                 return self._first_rows(*self._inside_out(tree))
-            return self._first_rows(tree, relation, _order_over_rows(tree))
+            return self._first_rows(tree, relation, order_over_rows(tree))
         tree.set("order", None)
         tree.set("expressions", [*tree.selects, *self._outputs(relation)])
         return tree
@@ -390,7 +383,15 @@ def _column(name: str, relation: str) -> exp.Column:
     return exp.column(name, table=relation, quoted=True)
 
 
-def _order_over_rows(tree: exp.Select) -> list[exp.Ordered]:
+def within_keys(select: exp.Select, keys: Sequence[exp.Expr]) -> None:
+    """Let a SELECT's window functions see the rows of one key, in place."""
+    for window in select.find_all(exp.Window):
+        if window.parent_select is select:
+            own = window.args.get("partition_by") or []
+            window.set("partition_by", [*(key.copy() for key in keys), *own])
+
+
+def order_over_rows(tree: exp.Select) -> list[exp.Ordered]:
     """The keys of ORDER BY, with the output columns that they name written out."""
     order = tree.args.get("order")
     outputs = {s.alias: s.unalias() for s in tree.selects if s.alias}
