@@ -31,9 +31,10 @@ def cte_of(table: exp.Table) -> exp.CTE | None:
 
 
 def rename_hidden(tree: exp.Query) -> None:
-    """Give CTEs that have the name of an alias another one, in place.
+    """Give CTEs that have the name of an alias or of another CTE another one, in place.
 
-    To Spark an alias hides a CTE of its name; sqlglot looks for the alias's columns in the CTE.
+    To Spark an alias hides a CTE of its name; sqlglot looks for the alias's columns in the CTE. A
+    CTE hides those of its name further out, which a part of the query no longer shows.
     """
     tables = [(table, cte_of(table)) for table in tree.find_all(exp.Table)]
     uses = {id(table) for table, cte in tables if cte is not None and _keeps_its_name(table)}
@@ -44,9 +45,11 @@ def rename_hidden(tree: exp.Query) -> None:
     }
     ctes = list(tree.find_all(exp.CTE))
     taken = aliases | {cte.alias.lower() for cte in ctes}
+    seen: set[str] = set()
     for cte in ctes:
         name = cte.alias.lower()
-        if name not in aliases:
+        if name not in aliases and name not in seen:
+            seen.add(name)
             continue
         new = first_free(name, lambda n: n not in taken)
         taken.add(new)

@@ -940,3 +940,16 @@ def test_pivot_by_a_decimal_of_which_the_places_are_not_known(lake: Lake) -> Non
     refresh = plan_refresh(lake.request("m", sql), lake)
     assert refresh.reason == "NOT_YET_IMPLEMENTED"
     assert "PIVOT by a column of unknown type" in refresh.explanation
+
+
+def test_a_cte_that_hides_one_further_out(xy: Lake) -> None:
+    """Where only a part of the query was looked at, the name meant the outer CTE."""
+    inner = (
+        "with c as (select q.v as a from s.x q, lateral (select 1 as one from s.y where i = q.v)), "
+        "d as (select e.i, c.a from s.y e join c on e.i = c.a) select a from d"
+    )
+    view = View(xy, f"with c as (select p.a as b from ({inner}) p) select b from c")
+    changed(xy)
+    xy.change("y", insert=[(3,)])
+    view.refresh()
+    view.shows((2,), (3,))
