@@ -403,6 +403,16 @@ class Aggregate(Unary):
 
 
 @dataclass(frozen=True)
+class Bindings(Aggregate):
+    """The distinct values for which a correlated subquery is done at once.
+
+    There may be more of them than the rows around have, as what is found for a value is joined to
+    the rows that have it. So they never change: a refresh takes those before and those now for
+    both states.
+    """
+
+
+@dataclass(frozen=True)
 class UnionAll(Node):
     """The bag union of inputs that have as many columns as there are names."""
 

@@ -8,6 +8,7 @@ from python_ivm.algebra.columns import Named
 from python_ivm.algebra.nodes import (
     Aggregate,
     At,
+    Bindings,
     ClockFilter,
     Filter,
     FullJoin,
@@ -76,6 +77,8 @@ def _label(node: Node) -> str:
             return f"Function {made} ({', '.join(node.names)})"
         case Values():
             return f"Values as {node.relation} ({', '.join(node.names)}), {len(node.rows)} rows"
+        case Bindings():
+            return f"Bindings {_named(node.keys)}"
         case Aggregate():
             if not node.measures:
                 return f"Distinct {_named(node.keys)}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from python_ivm.algebra.nodes import Aggregate, Node, Sort, Window
+from python_ivm.algebra.nodes import Aggregate, Bindings, Node, Sort, Window
 from python_ivm.refresh.printer import one_line
 from python_ivm.state.layout import Layout
 
@@ -38,7 +38,7 @@ def _operators(plan: Node) -> Iterator[str]:
         if id(node) in told:
             continue
         told.add(id(node))
-        if isinstance(node, Aggregate):
+        if isinstance(node, Aggregate) and not isinstance(node, Bindings):
             keys = ", ".join(key.name for key in node.keys)
             which = f"the changed groups of {keys}" if keys else "its one row"
             yield f"{node.relation}: {which}, now and before, as another operator reads the result"

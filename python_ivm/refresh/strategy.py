@@ -7,8 +7,9 @@ from dataclasses import replace
 from functools import partial
 
 from python_ivm.algebra.nodes import ClockFilter
+from python_ivm.algebra.plans import size
 from python_ivm.delta.compile import delta
-from python_ivm.delta.term import Changes
+from python_ivm.delta.term import Changes, Term
 from python_ivm.errors import InvalidModel, IvmError, Unsupported
 from python_ivm.refresh import emit, versions
 from python_ivm.refresh.bounding import Bounding
@@ -167,8 +168,15 @@ class Planner:
         clock_moved = asks_clock and self.model.clock_moved(bookmark)
         if not read and not clock_moved:
             return self._noop("no row changed that the query reads", bookmark, changes)
+        inserts = {key: change.change is Change.INSERTS for key, change in read.items()}
+        moved = Changes(inserts | ({CLOCK: False} if clock_moved else {}))
         try:
-            merge = self._merge(how, changes, read, clock, clock_moved)
+            terms = delta(how.layout.input, moved)
+            operators = sum(size(term.plan) for term in terms)
+            if operators > _MOST_OPERATORS:
+                told = f"finding what changed takes {operators:,} operators; split the model"
+                return self._full(Reason("PLAN_TOO_LARGE", told), bookmark)
+            merge = self._merge(how, terms, moved, changes, read, clock)
             merge = self._committed(merge, bookmark, changes)
         except Exception as error:
             return self._full(planner_error(error, self.warehouse.failure), bookmark)
@@ -203,18 +211,17 @@ class Planner:
     def _merge(
         self,
         how: Maintained,
+        terms: list[Term],
+        moved: Changes,
         changes: Mapping[str, SourceChange],
         read: Mapping[str, SourceChange],
         clock: Clock | None,
-        clock_moved: bool,
     ) -> Statement:
         """The statement that applies what changed in the sources that are read, and the clock."""
-        inserts = {key: change.change is Change.INSERTS for key, change in read.items()}
-        moved = Changes(inserts | ({CLOCK: False} if clock_moved else {}))
         return emit.merge_statement(
             self.request,
             how.layout,
-            delta(how.layout.input, moved),
+            terms,
             moved,
             changes,
             clock,
@@ -376,6 +383,8 @@ class Planner:
 
 _LARGE_FILES = 2**20
 """Bytes of files from which on it pays to mark rows as deleted, which takes jobs of its own."""
+_MOST_OPERATORS = 5000
+"""How large a refresh Spark gets to plan: some 25 operators a second."""
 _FIRST = Reason("FIRST_BUILD", "first build", False)
 _CLOCK_MOVED = Reason(
     "CLOCK_MOVED", "the date or time that the query asks for beside its conditions is another one"

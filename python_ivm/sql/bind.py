@@ -23,6 +23,7 @@ from python_ivm.algebra.normalize import keeps_some, normalize
 from python_ivm.algebra.plans import check
 from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.sources.clock import readings
+from python_ivm.sql.bindings import Asked
 from python_ivm.sql.clock import NAMES, calls, with_readings
 from python_ivm.sql.determinism import check_deterministic
 from python_ivm.sql.grouping import has_aggregate
@@ -176,11 +177,13 @@ class Binder:
     Attributes:
         schemas: The tables that it reads.
         taken: The relation names that are taken.
+        asked: The rows of which correlated subqueries took values.
         chooses: Whether Spark may give several results for the model, of which the plan gives one.
     """
 
     schemas: Schemas
     taken: set[str] = field(default_factory=lambda: set(_RESERVED))
+    asked: Asked = field(default_factory=Asked)
     chooses: bool = False
 
     def name(self, wanted: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from python_ivm.algebra.columns import Named, columns_of
-from python_ivm.algebra.nodes import Aggregate, Node
+from python_ivm.algebra.nodes import Node
 from python_ivm.sql.relations import relation_names
 from python_ivm.sql.unnest import Unnested, field_to_spark, no_rule, unnest
 
@@ -70,9 +70,8 @@ class Dependent:
             raise no_rule("A subquery that names columns of a query further out", self.around.tree)
         keys = tuple(Named(name, value) for name, value in zip(names, values, strict=True))
         binder = self.around.binder
-        ctes = binder.beside(
-            self.around.ctes, self.relation, Aggregate(node, self.relation, keys, ())
-        )
+        bindings = binder.asked.bindings(node, self.relation, keys)
+        ctes = binder.beside(self.around.ctes, self.relation, bindings)
         found = binder.query(self.unnested.tree, wanted, ctes)
         columns: list[exp.Expr] = [column.expression() for column in found.schema]
         width = len(columns) - len(names)

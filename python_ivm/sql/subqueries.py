@@ -197,7 +197,7 @@ class Subqueries:
         )
         asked = self.around.binder.name("asked")
         items, mapping = under(asked, free, taken=(m.name for m in bound.measures))
-        bindings = Aggregate(node, asked, items, ())
+        bindings = self.around.binder.asked.bindings(node, asked, items)
         found = Join((bindings, bound.rows), tuple(substitute(c, mapping) for c in conditions))
         keys = tuple(Named(item.name, mapping[c]) for c, item in zip(free, items, strict=True))
         other = Aggregate(found, bound.relation, keys, bound.measures)

@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, Named, beside, columns_of, substitute, under
 from python_ivm.algebra.nodes import Aggregate, Node, Window
+from python_ivm.algebra.normalize import bottom_up
 from python_ivm.errors import NotYetImplemented
 from python_ivm.sql.aggregates import (
     APPROXIMATE,
@@ -50,12 +51,15 @@ def in_order(plan: Node, types: Types) -> Node:
     Raises:
         NotYetImplemented: For functions that cannot be computed in one order.
     """
-    plan = plan.with_inputs(tuple(in_order(child, types) for child in plan.inputs))
-    if isinstance(plan, Aggregate):
-        return _aggregate(plan, types.get(plan.relation, {}))
-    if isinstance(plan, Window):
-        return _window(plan, types.get(plan.relation, {}))
-    return plan
+
+    def rule(node: Node) -> Node:
+        if isinstance(node, Aggregate):
+            return _aggregate(node, types.get(node.relation, {}))
+        if isinstance(node, Window):
+            return _window(node, types.get(node.relation, {}))
+        return node
+
+    return bottom_up(plan, rule)
 
 
 def _rounds(call: exp.Expr, kind: str) -> bool:

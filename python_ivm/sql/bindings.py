@@ -1,0 +1,88 @@
+"""The distinct values that the rows around correlated subqueries ask them for.
+
+Values that no row asks for any more do no harm, so the rows may be those before other subqueries
+were joined to them: those would be read once more for each subquery above another, which doubles
+the plan each time.
+
+Source: Neumann and Kemper, "Unnesting Arbitrary Queries", BTW 2015, §3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from python_ivm.algebra.columns import ColumnRef, Named, columns_of, substitute
+from python_ivm.algebra.nodes import (
+    Aggregate,
+    Bindings,
+    ClockFilter,
+    Filter,
+    Join,
+    LeftJoin,
+    Mark,
+    Node,
+    Project,
+    SemiJoin,
+)
+
+Values = tuple[exp.Expr, ...]
+
+
+@dataclass
+class Asked:
+    """The rows of one model of which values were taken.
+
+    Attributes:
+        rows: Each of them as it was then.
+    """
+
+    rows: list[Node] = field(default_factory=list)
+
+    def bindings(self, node: Node, relation: str, items: Sequence[Named]) -> Bindings:
+        """The values of rows, or of what these rows were made from before.
+
+        Args:
+            node: The rows.
+            relation: The name of the values' relation.
+            items: Its columns, over the rows.
+        """
+        current, values = node, tuple(item.expression for item in items)
+        found = None
+        step: tuple[Node, Values] | None = (current, values)
+        while step is not None:
+            current, values = step
+            if any(current is before for before in self.rows):
+                found = step
+            step = _before(current, values)
+        if found is None:
+            self.rows.append(node)
+            found = node, tuple(item.expression for item in items)
+        rows, values = found
+        keys = (Named(item.name, value) for item, value in zip(items, values, strict=True))
+        return Bindings(rows, relation, tuple(keys), ())
+
+
+def _before(node: Node, values: Values) -> tuple[Node, Values] | None:
+    """The rows that an operator keeps, drops, groups or adds columns to, and the values over them.
+
+    None where it has values that they have not: of a join's other side, or NULL for a missing row.
+    """
+    used = {column for value in values for column in columns_of(value)}
+    match node:
+        case Filter() | ClockFilter():
+            return node.input, values
+        case SemiJoin() | LeftJoin():
+            return (node.left, values) if used <= set(node.left.schema) else None
+        case Join():
+            part = next((p for p in node.parts if used <= set(p.schema)), None)
+            return None if part is None else (part, values)
+        case Mark() | Project() | Aggregate():
+            items = node.keys if isinstance(node, Aggregate) else node.items
+            below = {ColumnRef(node.relation, item.name): item.expression for item in items}
+            if not used <= below.keys():
+                return None
+            return node.inputs[0], tuple(substitute(value, below) for value in values)
+    return None
