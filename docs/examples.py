@@ -312,6 +312,10 @@ EXAMPLES: dict[str, Example] = {
                         {"orders": UPDATE}, ("model", "view")),
     "float": Example("select status, sum(weight) as weight from shop.orders group by status",
                      {"orders": UPDATE}),
+    "pipes": Example("from shop.orders |> where status = 'open' |> left join shop.customers c "
+                     "on customer_id = c.id |> extend total * 2 as twice "
+                     "|> aggregate sum(twice) as twice, count(*) as n group by nation",
+                     {"customers": UPDATE}, ("model", "plan")),
     "average": Example("select status, avg(total) as mean from shop.orders group by status",
                        {"orders": UPDATE}, ("model", "view")),
 }  # fmt: skip

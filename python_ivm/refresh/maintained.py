@@ -25,7 +25,7 @@ from python_ivm.sql.bind import Query, bind
 from python_ivm.sql.clock_words import refuse_clock_words
 from python_ivm.sql.determinism import refuse_places_of_rows
 from python_ivm.sql.functions import check_user_functions
-from python_ivm.sql.parse import DIALECT, pipe, position
+from python_ivm.sql.parse import DIALECT
 from python_ivm.sql.schema import kind_of
 from python_ivm.sql.unions import Types, known
 from python_ivm.state.bookmark import digest
@@ -64,8 +64,6 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
     if types is None and (unseen := model.unversioned()):
         return model.not_delta(unseen[0])
     try:
-        if (piped := pipe(model.reading.text)) is not None:
-            raise NotYetImplemented("The pipe syntax", operator="|>", **position(piped))
         questions = Questions(model)
         casts = questions.casts if types is None else known(types)
         query = bind(model.reading.tree, schemas, casts)

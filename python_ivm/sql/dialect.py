@@ -8,6 +8,8 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError
 
+from python_ivm.sql.pipes import without_pipes
+
 _AS_WRITTEN = frozenset(
     {
         "ARRAY_SIZE", "COLLATE", "LEVENSHTEIN", "LISTAGG", "LOG10", "LOG2", "MAX_BY", "MIN_BY",
@@ -46,6 +48,7 @@ class SparkSql(Spark):
     given; and percentiles ``WITHIN GROUP`` are not approximate. So these functions are read under
     names that sqlglot does not know; those with formats then become what sqlglot knows, if it
     writes that as it was. The word ``window`` begins a clause only before a name and AS.
+    The pipe syntax is read as nested SELECTs.
     (sqlglot's parser and generator cannot be derived from: with ``sqlglotc`` installed they are
     compiled.)
     """
@@ -57,7 +60,8 @@ class SparkSql(Spark):
 
     def parse(self, sql: str, **opts: Any) -> list[exp.Expr | None]:
         """Read statements."""
-        return _unmasked(self.parser(**opts).parse(_masked(self.tokenize(sql)), sql))
+        tokens = without_pipes(self.tokenize(sql))
+        return _unmasked(self.parser(**opts).parse(_masked(tokens), sql))
 
     def parse_into(
         self, expression_type: exp.IntoType, sql: str, **opts: Any

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import sqlglot
@@ -103,10 +104,6 @@ def parse(sql: str) -> exp.Query:
             column=first.get("col"),
             hint="Correct the model's SQL; positions refer to the compiled SQL under target/.",
         ) from error
-    except (AssertionError, ValueError) as error:  # of some operators of the pipe syntax
-        raise NotParsed(
-            f"The SQL does not parse: {error}", hint="Write the query as nested SELECTs."
-        ) from error
     except TokenError as error:
         opened = _UNCLOSED.search(str(error.__cause__ or error.__context__))
         if opened is None:
@@ -138,7 +135,6 @@ def parse(sql: str) -> exp.Query:
         raise InvalidModel(
             f"The model is a {query.key.upper()}, not a query", hint="A model is one SELECT."
         )
-    _refuse_lost_tables(sql, query)
     return query
 
 
@@ -152,40 +148,6 @@ def _without_parentheses(query: exp.Subquery) -> exp.Expr:
         query.set(clause, None)
     query.set("alias", exp.TableAlias(this=exp.to_identifier("in_parentheses")))
     return exp.Select(**around).select("*").from_(query, copy=False)
-
-
-def pipe(sql: str) -> exp.Expr | None:
-    """The first ``|>`` of a text, as a node with its position; None if it has none.
-
-    sqlglot rewrites the pipe syntax as SELECTs, and loses parts of it: DISTINCT, and which of its
-    operators comes first. Only the tables that it names are right.
-    """
-    tokens = sqlglot.tokenize(sql, read=DIALECT) if "|>" in sql else []
-    for token in tokens:
-        if token.token_type is TokenType.PIPE_GT:
-            node = exp.to_identifier(token.text)
-            node.update_positions(token)
-            return node
-    return None
-
-
-def _refuse_lost_tables(sql: str, query: exp.Query) -> None:
-    """Make sure that no table of a text in pipe syntax is missing in its tree."""
-    if pipe(sql) is None:
-        return
-    found = {node.meta.get("start") for node in query.find_all(exp.Identifier)}
-    tokens = sqlglot.tokenize(sql, read=DIALECT)
-    for before, token, behind in zip(tokens, tokens[1:], [*tokens[2:], None], strict=False):
-        named = token.token_type in (TokenType.VAR, TokenType.IDENTIFIER)
-        called = behind is not None and behind.token_type is TokenType.L_PAREN
-        if before.token_type not in (TokenType.FROM, TokenType.JOIN) or not named or called:
-            continue
-        if token.start not in found:
-            raise NotParsed(
-                f"The SQL does not parse: {token.text} behind |>",
-                line=token.line,
-                hint="Write the query as nested SELECTs.",
-            )
 
 
 def without_terminator(sql: str) -> str:
@@ -292,8 +254,23 @@ def pin_versions(sql: str, versions: dict[str, int]) -> str:
     if not versions:
         return sql
     pinned = sql
+    tables = _places_of_table(sql)
     for reference in reversed(table_references(parse(sql))):
         if reference.key in versions and not reference.pinned:
-            clause = f" VERSION AS OF {versions[reference.key]}"
-            pinned = pinned[: reference.end] + clause + pinned[reference.end :]
+            table = pinned[reference.start : reference.end]
+            table += f" VERSION AS OF {versions[reference.key]}"
+            start = tables.get(reference.start, reference.start)
+            if start < reference.start:  # TABLE t has no versions
+                table = f"(SELECT * FROM {table})"
+            pinned = pinned[:start] + table + pinned[reference.end :]
     return pinned
+
+
+def _places_of_table(sql: str) -> dict[int, int]:
+    """Where the word TABLE stands before a name, by where the name begins."""
+    tokens = DIALECT.tokenize(sql)
+    return {
+        name.start: word.start
+        for word, name in pairwise(tokens)
+        if word.token_type is TokenType.TABLE
+    }

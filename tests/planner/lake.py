@@ -25,6 +25,7 @@ from python_ivm.sources.history import Commit, Detail, SourceVersion
 from python_ivm.sql import clock
 from python_ivm.sql.inline import View as SourceView
 from python_ivm.sql.modifiers import without_order
+from python_ivm.sql.parse import DIALECT
 from python_ivm.sql.render import union_all
 from tests.planner import generators
 
@@ -211,7 +212,7 @@ class Lake:
         return self._translated[sql]
 
     def _translate(self, sql: str) -> str:
-        tree = sqlglot.parse(sql, read="spark")[0]
+        tree = sqlglot.parse(sql, read=DIALECT if "|>" in sql else "spark")[0]
         assert tree is not None
         for table in list(tree.find_all(exp.Table)):
             if table.catalog.lower() == "spark_catalog":

@@ -21,18 +21,23 @@ MAINTAINED = (
     "select v, z from a natural left join (select w, w + 1 as z from b) c where v = w",
     "select a.v, n, m from a, lateral (select count(*) as n from b where w > v), "
     "lateral (select max(w) as m from (select w from b where b.k <> a.k union select 1) u)",
+    "table a",
+    "from a |> select distinct k, v |> union all table b |> drop k",
+    "table a |> order by v desc |> where v > 1 |> limit 2 |> set v = v + 1, k = v |> as q "
+    "|> extend q.k * 2 as n |> inner join b on q.k > b.k |> select q.v, n, w",
+    "from a |> where k in (table b |> select w - 4) |> aggregate sum(v) as s, count(*) "
+    "group by k % 2 as odd |> pivot (max(s) for odd in (0 as even, 1 as odd))",
+    "with q as (from b |> minus values (1, 5) as r(k, w)) from a |> join lateral "
+    "(from q |> where q.k >= a.k |> aggregate max(w) as m) |> intersect all (table a |> limit 0 "
+    "|> select *, 1 as m)",
+    "from a |> extend sum(v) over (partition by k) as s, k + 1 |> unpivot (n for c in (v, s))",
     "select v, (select max(w) from (select w from b where b.k = a.k order by w limit 1) q) as m "
     "from a where v in (select w from b where b.k <= a.k union all select 7)",
 )
 REBUILT = {
     "select to_json(struct(*)) as j from a": "NOT_YET_IMPLEMENTED",
-    "from a |> select distinct k": "NOT_YET_IMPLEMENTED",
-    "from a |> order by v |> limit 3 |> where v > 1": "NOT_YET_IMPLEMENTED",
-    "from a |> limit 0 |> aggregate count(*) as n": "NOT_YET_IMPLEMENTED",
-    "from a |> drop v": "NOT_PARSED",
-    "from a |> intersect select * from b": "NOT_PARSED",
+    "from a |> order by v |> limit 3 |> offset 1": "NOT_PARSED",
     "select v >>> 1 as h from a": "NOT_PARSED",
-    "table a": "NOT_PARSED",
     "values (1)": "NOT_PARSED",
 }  # fmt: skip
 

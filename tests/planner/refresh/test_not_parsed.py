@@ -1,10 +1,8 @@
-"""Texts that the planner cannot take apart: pipe syntax, and what only Spark can read."""
+"""Texts that only Spark can read, so that the planner does not know their tables."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 
@@ -13,7 +11,7 @@ from python_ivm.refresh.explain import explain
 from python_ivm.refresh.request import Options, Policy
 from python_ivm.refresh.statements import Refresh, Strategy
 from python_ivm.refresh.strategy import plan_refresh
-from python_ivm.sql.parse import parse, pin_versions, pipe
+from python_ivm.sql.parse import parse, pin_versions
 from tests.planner.lake import Lake
 
 
@@ -41,55 +39,9 @@ def built(lake: Lake, sql: str, policy: Policy = Policy.AUTO) -> Refresh:
 @pytest.mark.parametrize(
     "sql",
     [
-        "from s.a |> select distinct k",
-        "from s.a |> order by v |> limit 3 |> where v > 1",
-        "select k from s.a where k in (from s.b |> limit 0 |> aggregate count(*))",
-        "from s.a |> select k |> minus (select k from s.b)",
-    ],
-)
-def test_pipes_are_rebuilt_from_their_text_when_a_table_changed(reader: Reader, sql: str) -> None:
-    """sqlglot's SELECTs are not what such a text says, but they name the same tables."""
-    assert "The pipe syntax is not maintained yet at line 1" in explain(
-        reader.request("m", sql), reader
-    )
-    refresh = built(reader, sql)
-    assert refresh.reason == "NOT_YET_IMPLEMENTED"
-    assert re.sub(r" VERSION AS OF \d+", "", refresh.statements[0].sql).count(sql) == 2
-    assert refresh.statements[0].sql.count("VERSION AS OF 0") == sql.count("s.")
-
-
-def test_a_view_in_pipe_syntax_is_not_taken_apart_wrongly(lake: Lake) -> None:
-    lake.create("a", {"k": "int"}, [(1,), (1,)])
-    lake.define("distinct_k", "select distinct k from s.a")
-    lake.views["distinct_k"] = replace(
-        lake.views["distinct_k"], text="from s.a |> select distinct k"
-    )
-    assert "The pipe syntax" in explain(lake.request("m", "select k from s.distinct_k"), lake)
-
-
-def test_another_text_behind_a_pipe_is_another_query(reader: Reader) -> None:
-    """DISTINCT is no part of the tree, of which other queries' hashes are."""
-    bookmarks = {
-        built(reader, sql).statements[0].bookmark
-        for sql in ("from s.a |> select k", "from s.a |> select distinct k")
-    }
-    assert len(bookmarks) == 2
-
-
-def test_a_pipe_in_a_string_or_a_comment_is_none() -> None:
-    assert pipe("select '|>' as x from s.a -- |>") is None
-    assert pipe("from s.a |> select k") is not None
-
-
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "from s.a |> drop v",
-        "from s.a |> set v = 1",
-        "from s.a |> intersect select k from s.b",
-        "from s.a |> order by (select max(w) from s.b) |> limit 3 |> order by v",
+        "from s.a |> window w as (order by v) |> select sum(k) over w as k",
+        "from s.a |> order by (select max(w) from s.b) |> limit 3 |> limit 2",
         "select v >>> 1 as k from s.a",
-        "table s.a",
         "values (1)",
     ],
 )
