@@ -40,7 +40,7 @@ _NO_PLAIN_KEY = frozenset(
         TokenType.NUMBER, TokenType.L_PAREN,
     }
 )  # fmt: skip
-"""What begins grouping sets, ordinals, and subqueries, whose tables would be named twice."""
+"""What begins grouping sets and ordinals."""
 
 
 def without_pipes(tokens: Tokens) -> Tokens:
@@ -246,6 +246,8 @@ def _base(tokens: Tokens, pipe: Token) -> _Rows:
     ):
         return _Rows(first, items, _own_name(items))
     ordered = any(t.token_type in (TokenType.ORDER_BY, TokenType.LIMIT) for t in _outside(tokens))
+    if first.token_type is TokenType.FROM:
+        tokens = [*_words(first, "SELECT *"), *tokens]
     if first.token_type is not TokenType.L_PAREN or _closing(tokens, 0) < len(tokens) - 1:
         tokens = [*_words(first, "("), *_tables_as_selects(tokens), *_words(first, ")")]
     return _Rows(first, tokens, forgets=ordered)
@@ -336,11 +338,15 @@ def _where(rows: _Rows, rest: Tokens) -> _Rows:
 
 
 def _aggregate(rows: _Rows, rest: Tokens) -> _Rows:
-    """``AGGREGATE sum(v) AS s GROUP BY k``: the keys, then the aggregates."""
+    """``AGGREGATE sum(v) AS s GROUP BY k``: the keys, then the aggregates.
+
+    Keys are written twice, so that tables of subqueries in them would be named twice.
+    """
     parts = _split(rest, TokenType.GROUP_BY)
     keys = _split(parts[1], TokenType.COMMA) if len(parts) > 1 else []
     for key in keys:
-        if not key or key[0].token_type in _NO_PLAIN_KEY or len(parts) > 2:
+        asks = any(token.token_type is TokenType.SELECT for token in key)
+        if not key or asks or key[0].token_type in _NO_PLAIN_KEY or len(parts) > 2:
             raise _unknown(key[0] if key else rows.at)
     groups: Tokens = []
     items = [*keys, *([parts[0]] if parts[0] else [])]
@@ -363,7 +369,10 @@ def _without_alias(item: Tokens) -> Tokens:
 
 
 def _join(rows: _Rows, operator: Tokens) -> _Rows:
-    below = rows if rows.is_open and not rows.where and not rows.order else rows.closed()
+    """One more join of FROM; after ``FROM a, b`` it would be one of b alone."""
+    listed = any(token.token_type is TokenType.COMMA for token in _outside(rows.items))
+    plain = rows.is_open and not rows.where and not rows.order and not listed
+    below = rows if plain else rows.closed()
     return _Rows(rows.at, [*below.items, *operator])
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from python_ivm.errors import NotParsed
+from python_ivm.errors import NotParsed, Unsupported
+from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.sql.parse import DIALECT, parse, pin_versions, table_references
 from tests.planner.lake import Lake
 from tests.planner.stories import View
@@ -49,6 +50,14 @@ def read(sql: str) -> str:
         (
             "from t |> where x |> full join u on t.k = u.k",
             "SELECT * FROM (SELECT * FROM t WHERE (x)) AS t FULL JOIN u ON t.k = u.k",
+        ),
+        (
+            "from t, u |> full join v on x = y",
+            "SELECT * FROM (SELECT * FROM t CROSS JOIN u) FULL JOIN v ON x = y",
+        ),
+        (
+            "from t lateral view explode(xs) e as x |> where x > 1",
+            "SELECT * FROM (SELECT * FROM t LATERAL VIEW EXPLODE(xs) e AS x) WHERE (x > 1)",
         ),
         (
             "from t |> aggregate sum(v) s, count(*) group by k, a + 1 as b, f(c) d",
@@ -107,6 +116,7 @@ def test_each_operator_is_a_select_over_what_stands_before_it(sql: str, expected
         ("from t |> frobnicate x", "frobnicate as an operator", 11),
         ("from t |> window w as (order by x)", "window as an operator", 11),
         ("from t |> aggregate count(*) group by rollup(x)", "rollup as an operator", 39),
+        ("from t |> aggregate count(*) group by f((table u))", "f as an operator", 39),
         ("from t |> aggregate count(*) group by 1", "1 as an operator", 39),
         ("from t |> set x", "x as an operator", 15),
         ("from t |> as u, v", "u as an operator", 14),
@@ -146,3 +156,9 @@ def test_a_view_in_pipe_syntax_is_taken_apart(lake: Lake) -> None:
     lake.change("a", delete=[(1, 5), (3, 9)])
     view.refresh()
     view.shows((1, 2))
+
+
+def test_a_sample_is_refused_as_anywhere(lake: Lake) -> None:
+    lake.create("a", {"k": "int"}, [(1,)])
+    with pytest.raises(Unsupported, match="TABLESAMPLE"):
+        plan_refresh(lake.request("m", "from s.a |> tablesample (50 percent) |> where k > 1"), lake)
