@@ -396,8 +396,6 @@ def _limit(rows: _Rows, operator: Tokens) -> _Rows:
 
 
 def _set_operation(rows: _Rows, operator: Tokens) -> _Rows:
-    if len(_split(operator, TokenType.COMMA)) > 1:
-        raise _unknown(operator[0])
     sides = [*rows.words("("), *rows.query(), *rows.words(")"), *operator]
     return _Rows(rows.at, [*rows.words("("), *_tables_as_selects(sides), *rows.words(")")])
 
