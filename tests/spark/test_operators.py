@@ -41,8 +41,8 @@ REFUSED_BY_SPARK = {
     "exists_grouped_qualify", "group_scalar", "group_scalar_range", "in_filter_scalar",
     "in_summed_qualify", "lateral_in_lateral", "scalar_with_outer_column",
 }  # fmt: skip
-"""Queries that only DuckDB takes: a subquery correlated by a group's key in SELECT or by a query two
-levels out, columns of both queries in one aggregate, ORDER BY of what groups do not show."""
+"""Queries that only DuckDB takes: a subquery correlated by a group's key in SELECT or by a query
+two levels out, columns of both queries in one aggregate, ORDER BY of what groups do not show."""
 
 ALWAYS = {"lateral_view_max"}
 """Queries that only Spark has failed on: one that reads its state below a generator."""
