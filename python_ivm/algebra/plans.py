@@ -55,13 +55,13 @@ def ends_in_generate(node: Node) -> bool:
     return isinstance(node, Generate)
 
 
-def size(node: Node) -> int:
-    """The number of operators where each stands as often as it is read.
+def size(*nodes: Node) -> int:
+    """The number of operators of plans, where each stands as often as it is read.
 
     It is what Spark plans, which writes out every reference to a CTE.
     """
     known: dict[int, int] = {}
-    stack = [node]
+    stack = list(nodes)
     while stack:
         current = stack[-1]
         missing = [child for child in current.inputs if id(child) not in known]
@@ -69,7 +69,7 @@ def size(node: Node) -> int:
             stack.extend(missing)
             continue
         known[id(stack.pop())] = 1 + sum(known[id(child)] for child in current.inputs)
-    return known[id(node)]
+    return sum(known[id(node)] for node in nodes)
 
 
 def check(node: Node) -> Node:

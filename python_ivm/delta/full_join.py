@@ -37,7 +37,7 @@ def delta(node: FullJoin, changes: Changes, inner: Inner) -> list[Term]:
         if not changed:
             continue
         terms += [_with_matches(node, term, partner(other)) for term in changed]
-        if sum(size(term.plan) for term in changed) <= _SMALL:
+        if size(*(term.plan for term in changed)) <= _SMALL:
             terms.append(_left_alone(node, partner(other), side, changes, inner))
         else:
             terms.append(_asked(node, partner(other), side, changes))

@@ -172,7 +172,7 @@ class Planner:
         moved = Changes(inserts | ({CLOCK: False} if clock_moved else {}))
         try:
             terms = delta(how.layout.input, moved)
-            operators = sum(size(term.plan) for term in terms)
+            operators = size(*(term.plan for term in terms))
             if operators > _MOST_OPERATORS:
                 told = f"finding what changed takes {operators:,} operators; split the model"
                 return self._full(Reason("PLAN_TOO_LARGE", told), bookmark)

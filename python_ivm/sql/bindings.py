@@ -49,18 +49,16 @@ class Asked:
             relation: The name of the values' relation.
             items: Its columns, over the rows.
         """
-        current, values = node, tuple(item.expression for item in items)
-        found = None
-        step: tuple[Node, Values] | None = (current, values)
+        own = node, tuple(item.expression for item in items)
+        found: tuple[Node, Values] | None = None
+        step: tuple[Node, Values] | None = own
         while step is not None:
-            current, values = step
-            if any(current is before for before in self.rows):
+            if any(step[0] is before for before in self.rows):
                 found = step
-            step = _before(current, values)
+            step = _before(*step)
         if found is None:
             self.rows.append(node)
-            found = node, tuple(item.expression for item in items)
-        rows, values = found
+        rows, values = found or own
         keys = (Named(item.name, value) for item, value in zip(items, values, strict=True))
         return Bindings(rows, relation, tuple(keys), ())
 

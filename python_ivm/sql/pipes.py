@@ -9,8 +9,8 @@ Source: Spark's documentation, "SQL Pipe Syntax".
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 
 from sqlglot import Token, TokenType
 
@@ -94,11 +94,23 @@ def _inside_parentheses(tokens: Tokens) -> Tokens:
     return found
 
 
-def _closing(tokens: Tokens, opening: int) -> int:
+def _with_depths(tokens: Tokens) -> Iterator[tuple[Token, int]]:
+    """The tokens, each with the number of parentheses around it."""
     depth = 0
-    for number in range(opening, len(tokens)):
-        depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(tokens[number].token_type, 0)
-        if depth == 0:
+    for token in tokens:
+        depth -= token.token_type is TokenType.R_PAREN
+        yield token, depth
+        depth += token.token_type is TokenType.L_PAREN
+
+
+def _outside(tokens: Tokens) -> Tokens:
+    """The tokens that stand in no parentheses."""
+    return [token for token, depth in _with_depths(tokens) if depth == 0]
+
+
+def _closing(tokens: Tokens, opening: int) -> int:
+    for number, (token, depth) in enumerate(_with_depths(tokens[opening:]), opening):
+        if token.token_type is TokenType.R_PAREN and depth == 0:
             return number
     return len(tokens)
 
@@ -106,9 +118,7 @@ def _closing(tokens: Tokens, opening: int) -> int:
 def _split(tokens: Tokens, at: TokenType) -> list[Tokens]:
     """The parts between tokens of a kind that stand in no parentheses."""
     parts: list[Tokens] = [[]]
-    depth = 0
-    for token in tokens:
-        depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(token.token_type, 0)
+    for token, depth in _with_depths(tokens):
         if token.token_type is at and depth == 0:
             parts.append([])
         else:
@@ -226,9 +236,7 @@ class _Rows:
     def shown(self, select: Tokens, groups: Tokens | None = None) -> _Rows:
         """Other columns of the rows."""
         rows = self if self.is_open and not self.order else self.closed()
-        return _Rows(
-            rows.at, rows.items, rows.name, select, rows.where, groups or [], forgets=rows.forgets
-        )
+        return replace(rows, select=select, groups=groups or [])
 
 
 def _base(tokens: Tokens, pipe: Token) -> _Rows:
@@ -253,18 +261,6 @@ def _base(tokens: Tokens, pipe: Token) -> _Rows:
     return _Rows(first, tokens, forgets=ordered)
 
 
-def _outside(tokens: Tokens) -> Tokens:
-    """The tokens that stand in no parentheses."""
-    found: Tokens = []
-    number = 0
-    while number < len(tokens):
-        found.append(tokens[number])
-        if tokens[number].token_type is TokenType.L_PAREN:
-            number = _closing(tokens, number)
-        number += 1
-    return found
-
-
 def _own_name(items: Tokens) -> Token | None:
     """The name of the only relation of FROM: its alias, or the last part of the table's name."""
     outside = _outside(items)
@@ -275,26 +271,15 @@ def _own_name(items: Tokens) -> Token | None:
 
 def _applied(rows: _Rows, operator: Tokens) -> _Rows:
     """The rows after an operator."""
-    word, rest = operator[0].text.upper(), operator[1:]
-    rule = _RULES.get(word)
-    if rule is not None:
-        return rule(rows, rest)
-    if word in _JOINS:
-        return _join(rows, operator)
-    if word in _ORDERS:
-        return _order(rows, operator)
-    if word in ("LIMIT", "OFFSET"):
-        return _limit(rows, operator)
-    if word in _SETS:
-        return _set_operation(rows, operator)
-    if word in ("PIVOT", "UNPIVOT", "TABLESAMPLE"):
-        below = rows.closed()
-        return _Rows(rows.at, [*below.items, *operator]).closed()
-    raise _unknown(operator[0])
+    rule = _RULES.get(operator[0].text.upper())
+    if rule is None:
+        raise _unknown(operator[0])
+    return rule(rows, operator)
 
 
-def _select(rows: _Rows, rest: Tokens) -> _Rows:
+def _select(rows: _Rows, operator: Tokens) -> _Rows:
     """``SELECT a, b``, with a WINDOW clause behind it."""
+    rest = operator[1:]
     for number, token in enumerate(rest):
         behind = [t.token_type for t in rest[number + 2 : number + 3]]
         if number and token.text.upper() == "WINDOW" and behind == [TokenType.ALIAS]:
@@ -302,13 +287,13 @@ def _select(rows: _Rows, rest: Tokens) -> _Rows:
     return rows.shown(rest)
 
 
-def _extend(rows: _Rows, rest: Tokens) -> _Rows:
-    return rows.shown([*rows.words("* ,"), *rest])
+def _extend(rows: _Rows, operator: Tokens) -> _Rows:
+    return rows.shown([*rows.words("* ,"), *operator[1:]])
 
 
-def _set(rows: _Rows, rest: Tokens) -> _Rows:
+def _set(rows: _Rows, operator: Tokens) -> _Rows:
     """``SET a = b + 1, b = a``: one after the other."""
-    for assignment in _split(rest, TokenType.COMMA):
+    for assignment in _split(operator[1:], TokenType.COMMA):
         if len(assignment) < 3 or assignment[1].token_type is not TokenType.EQ:
             raise _unknown(assignment[0] if assignment else rows.at)
         value = [*rows.words("("), *assignment[2:], *rows.words(")")]
@@ -317,32 +302,31 @@ def _set(rows: _Rows, rest: Tokens) -> _Rows:
     return rows
 
 
-def _drop(rows: _Rows, rest: Tokens) -> _Rows:
-    return rows.shown([*rows.words("* EXCEPT ("), *rest, *rows.words(")")])
+def _drop(rows: _Rows, operator: Tokens) -> _Rows:
+    return rows.shown([*rows.words("* EXCEPT ("), *operator[1:], *rows.words(")")])
 
 
-def _as(rows: _Rows, rest: Tokens) -> _Rows:
+def _as(rows: _Rows, operator: Tokens) -> _Rows:
+    rest = operator[1:]
     if len(rest) != 1:
         raise _unknown(rest[0] if rest else rows.at)
     return rows.closed(rest[0])
 
 
-def _where(rows: _Rows, rest: Tokens) -> _Rows:
+def _where(rows: _Rows, operator: Tokens) -> _Rows:
     """Conditions of the same rows, of which the order stays."""
     rows = rows if rows.is_open else rows.closed()
-    condition = [*rows.words("("), *rest, *rows.words(")")]
+    condition = [*rows.words("("), *operator[1:], *rows.words(")")]
     where = [*rows.where, *rows.words("AND"), *condition] if rows.where else condition
-    return _Rows(
-        rows.at, rows.items, rows.name, where=where, order=rows.order, forgets=rows.forgets
-    )
+    return replace(rows, where=where)
 
 
-def _aggregate(rows: _Rows, rest: Tokens) -> _Rows:
+def _aggregate(rows: _Rows, operator: Tokens) -> _Rows:
     """``AGGREGATE sum(v) AS s GROUP BY k``: the keys, then the aggregates.
 
     Keys are written twice, so that tables of subqueries in them would be named twice.
     """
-    parts = _split(rest, TokenType.GROUP_BY)
+    parts = _split(operator[1:], TokenType.GROUP_BY)
     keys = _split(parts[1], TokenType.COMMA) if len(parts) > 1 else []
     for key in keys:
         asks = any(token.token_type is TokenType.SELECT for token in key)
@@ -356,7 +340,7 @@ def _aggregate(rows: _Rows, rest: Tokens) -> _Rows:
     for key in keys:
         groups += rows.words("," if groups else "GROUP_BY") + _without_alias(key)
     below = rows if rows.is_open and not rows.order else rows.closed()
-    return _Rows(rows.at, below.items, None, shown, below.where, groups)
+    return _Rows(rows.at, below.items, select=shown, where=below.where, groups=groups)
 
 
 def _without_alias(item: Tokens) -> Tokens:
@@ -380,7 +364,7 @@ def _order(rows: _Rows, operator: Tokens) -> _Rows:
     if sum(token.text.upper() in _ORDERS for token in _outside(operator)) > 1:
         raise _unknown(operator[-1])
     below = rows if rows.is_open else rows.closed()
-    return _Rows(below.at, below.items, below.name, where=below.where, order=operator)
+    return replace(below, order=operator, forgets=False)
 
 
 def _limit(rows: _Rows, operator: Tokens) -> _Rows:
@@ -392,12 +376,16 @@ def _limit(rows: _Rows, operator: Tokens) -> _Rows:
             "of rows whose order other operators of the pipe syntax keep",
             "Write ORDER BY right before it.",
         )
-    return _Rows(below.at, below.items, below.name, [], below.where, [], below.order, operator)
+    return replace(below, limit=operator)
 
 
 def _set_operation(rows: _Rows, operator: Tokens) -> _Rows:
     sides = [*rows.words("("), *rows.query(), *rows.words(")"), *operator]
     return _Rows(rows.at, [*rows.words("("), *_tables_as_selects(sides), *rows.words(")")])
+
+
+def _behind(rows: _Rows, operator: Tokens) -> _Rows:
+    return _Rows(rows.at, [*rows.closed().items, *operator]).closed()
 
 
 _RULES: dict[str, Callable[[_Rows, Tokens], _Rows]] = {
@@ -408,4 +396,10 @@ _RULES: dict[str, Callable[[_Rows, Tokens], _Rows]] = {
     "AS": _as,
     "WHERE": _where,
     "AGGREGATE": _aggregate,
+    **dict.fromkeys(_JOINS, _join),
+    **dict.fromkeys(_ORDERS, _order),
+    **dict.fromkeys(("LIMIT", "OFFSET"), _limit),
+    **dict.fromkeys(_SETS, _set_operation),
+    **dict.fromkeys(("PIVOT", "UNPIVOT", "TABLESAMPLE"), _behind),
 }
+"""One rule an operator, by its first word. A rule gets the rows before it and its tokens."""

@@ -33,16 +33,16 @@ QUERIES = {
     "left": "select a.k, a.v, b.w from s.a left join s.b on a.k = b.k",
     "pipe": "from s.a |> where v > 1 or v is null |> left join s.b using (k) |> extend v + w as x "
     "|> drop w |> set v = coalesce(x, 0) |> as p |> where p.k <> 2",
-    "pipe groups": "from s.a |> inner join s.b on a.k = b.k and b.w <> a.v |> aggregate sum(w) s, "
+    "pipe_groups": "from s.a |> inner join s.b on a.k = b.k and b.w <> a.v |> aggregate sum(w) s, "
     "count(*) as n group by a.k, a.v % 2 as odd |> where n > 1 |> aggregate max(s) as m, "
     "count(*) as c group by odd",
-    "pipe sets": "from s.a |> select k, v |> union all table s.b |> except (from s.c "
+    "pipe_sets": "from s.a |> select k, v |> union all table s.b |> except (from s.c "
     "|> where z > 1 |> select z, z) |> select distinct k",
-    "pipe top": "with q as (from s.a |> where v in (from s.b |> select w)) from q "
+    "pipe_top": "with q as (from s.a |> where v in (from s.b |> select w)) from q "
     "|> order by v desc nulls last, k nulls last |> limit 3 offset 1 |> select k, v + 1 as w",
-    "pipe window": "from s.a |> select k, v, rank() over w as r window w as (partition by k "
+    "pipe_window": "from s.a |> select k, v, rank() over w as r window w as (partition by k "
     "order by v desc) |> where r = 1 |> full join s.b on a.k = b.k |> select a.v, b.w",
-    "pipe lateral": "from s.a |> join lateral (from s.b |> where b.k = a.k |> aggregate max(w) "
+    "pipe_lateral": "from s.a |> join lateral (from s.b |> where b.k = a.k |> aggregate max(w) "
     "as m, count(*) as n) |> select a.k, m, n",
     "left_residual": "select a.k, a.v, b.w from s.a left join s.b on a.k = b.k and b.w > a.v",
     "left_where_null": "select a.k from s.a left join s.b on a.k = b.k where b.k is null",

@@ -72,3 +72,11 @@ def test_the_view_of_such_a_text_is_built_anew_though_nothing_changed(lake: Lake
 
 def test_no_versions_leave_a_text_as_it_is() -> None:
     assert pin_versions("table s.a", {}) == "table s.a"
+
+
+def test_another_text_behind_a_pipe_is_another_query(reader: Reader) -> None:
+    bookmarks = {
+        built(reader, sql).statements[0].bookmark
+        for sql in ("from s.a |> select k", "from s.a |> select distinct k")
+    }
+    assert len(bookmarks) == 2
