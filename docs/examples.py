@@ -234,6 +234,11 @@ EXAMPLES: dict[str, Example] = {
     "lateral": Example("select c.name, o.id, o.total from shop.customers c, lateral (select id, "
                        "total from shop.orders where customer_id = c.id order by total desc "
                        "limit 1) o", {"orders": UPDATE}, ("model", "plan")),
+    "recursion": Example("with recursive chain as (\n"
+                         "  select k, 0 as depth from shop.t0 where v is null\n"
+                         "  union all\n"
+                         "  select t.k, c.depth + 1 from shop.t0 t join chain c on t.v = c.k)\n"
+                         "select depth, count(*) as n from chain group by depth", {"t0": UPDATE}),
     "scan": Example("select status, total from shop.orders", {"orders": UPDATE}),
     "clock": Example("select customer_id, count(*) as orders from shop.orders\n"
                      "where day >= current_date() - interval 30 days group by customer_id",

@@ -436,6 +436,47 @@ class UnionAll(Node):
 
 
 @dataclass(frozen=True)
+class Recursion(Node):
+    """WITH RECURSIVE: the anchor's rows, then round by round those that the step makes of the last.
+
+    The step reads the rows of the last round as a :class:`WorkingTable`.
+    """
+
+    anchor: Node
+    step: Node
+    relation: str
+    names: tuple[str, ...]
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """The anchor, then the step."""
+        return (self.anchor, self.step)
+
+    @cached_property
+    def schema(self) -> tuple[ColumnRef, ...]:
+        """The names."""
+        return tuple(ColumnRef(self.relation, name) for name in self.names)
+
+    def with_inputs(self, inputs: tuple[Node, ...]) -> Node:
+        """The recursion of another anchor and step."""
+        return replace(self, anchor=inputs[0], step=inputs[1])
+
+
+@dataclass(frozen=True)
+class WorkingTable(Leaf):
+    """The rows of a recursion's last round; it stands in the recursion's step only."""
+
+    relation: str
+    recursion: str
+    names: tuple[str, ...]
+
+    @cached_property
+    def schema(self) -> tuple[ColumnRef, ...]:
+        """The recursion's names."""
+        return tuple(ColumnRef(self.relation, name) for name in self.names)
+
+
+@dataclass(frozen=True)
 class Sort(Unary):
     """ORDER BY with an optional LIMIT and OFFSET."""
 

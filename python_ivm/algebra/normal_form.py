@@ -17,7 +17,16 @@ from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef
 from python_ivm.algebra.conditions import conjuncts, null_rejected
-from python_ivm.algebra.nodes import Filter, FullJoin, Join, LeftJoin, Node, Scan, SemiJoin
+from python_ivm.algebra.nodes import (
+    Filter,
+    FullJoin,
+    Join,
+    LeftJoin,
+    Node,
+    Recursion,
+    Scan,
+    SemiJoin,
+)
 
 Term = frozenset[str]
 """The relations that a term joins."""
@@ -58,7 +67,12 @@ class NormalForm:
 
 
 def normal_forms(plan: Node) -> Iterator[NormalForm]:
-    """The normal form of each tree of joins in a plan that has an outer join, from the top."""
+    """The normal form of each tree of joins in a plan that has an outer join, from the top.
+
+    The parts of a recursion are left out: no change is followed through them.
+    """
+    if isinstance(plan, Recursion):
+        return
     joins = list(_joins(plan))
     leaves = list(_leaves(plan)) if joins else list(plan.inputs)
     if any(isinstance(node, (LeftJoin, FullJoin)) for node in joins):

@@ -18,6 +18,7 @@ from python_ivm.algebra.nodes import (
     Mark,
     Node,
     Project,
+    Recursion,
     Scan,
     Sort,
     UnionAll,
@@ -162,8 +163,8 @@ def prune_columns(plan: Node) -> Node:
         kept = _kept(node, used)
         for expression in kept.expressions:
             used |= columns_of(expression)
-        if isinstance(node, UnionAll):
-            for part in node.parts:
+        if isinstance(node, (UnionAll, Recursion)):
+            for part in node.inputs:
                 used |= set(part.schema)
     return bottom_up(plan, lambda node: _kept(node, used))
 

@@ -16,6 +16,7 @@ from python_ivm.algebra.nodes import (
     LeftJoin,
     Node,
     Project,
+    Recursion,
     UnionAll,
 )
 from python_ivm.errors import Internal
@@ -94,8 +95,8 @@ def check(node: Node) -> Node:
             schema = current.schema
             if len(set(schema)) != len(schema):
                 raise Internal(f"{type(current).__name__} has two columns of one name: {schema}")
-        if isinstance(current, UnionAll):
-            for part in current.parts:
+        if isinstance(current, (UnionAll, Recursion)):
+            for part in current.inputs:
                 if len(part.schema) != len(current.names):
-                    raise Internal("UnionAll has inputs of different widths")
+                    raise Internal(f"{type(current).__name__} has inputs of different widths")
     return node

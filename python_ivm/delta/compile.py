@@ -16,6 +16,7 @@ from python_ivm.algebra.nodes import (
     Mark,
     Node,
     Project,
+    Recursion,
     Repeat,
     Scan,
     SemiJoin,
@@ -33,6 +34,7 @@ from python_ivm.delta import (
     left_join,
     mark,
     project,
+    recursion,
     repeat,
     scan,
     semi_join,
@@ -58,6 +60,7 @@ RULES: dict[type[Node], Callable[..., list[Term]]] = {
     Repeat: repeat.delta,
     Generate: generate.delta,
     Aggregate: aggregate.delta,
+    Recursion: recursion.delta,
     Sort: sort.delta,
 }
 """One rule an operator. A rule gets the node, the changes and a function for its inputs' deltas."""

@@ -18,6 +18,7 @@ from python_ivm.algebra.nodes import (
     Mark,
     Node,
     Project,
+    Recursion,
     Repeat,
     Scan,
     SemiJoin,
@@ -26,6 +27,7 @@ from python_ivm.algebra.nodes import (
     UnionAll,
     Values,
     Window,
+    WorkingTable,
 )
 from python_ivm.sql.parse import DIALECT
 from python_ivm.sql.render import bare
@@ -86,6 +88,10 @@ def _label(node: Node) -> str:
             return f"Aggregate {_named(node.measures)}{by}"
         case UnionAll():
             return f"UnionAll ({', '.join(node.names)})"
+        case Recursion():
+            return f"Recursion {node.relation} ({', '.join(node.names)})"
+        case WorkingTable():
+            return f"WorkingTable of {node.recursion} as {node.relation}"
         case Sort():
             parts = [f"Sort by {', '.join(one_line(k) for k in node.order)}"] if node.order else []
             parts += [f"limit {one_line(node.limit)}"] if node.limit is not None else []

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from python_ivm.algebra.nodes import Aggregate, Bindings, Node, Sort, Window
+from python_ivm.algebra.nodes import Aggregate, Bindings, Node, Recursion, Sort, Window
 from python_ivm.refresh.printer import one_line
 from python_ivm.state.layout import Layout
 
@@ -46,6 +46,8 @@ def _operators(plan: Node) -> Iterator[str]:
             keys = ", ".join(one_line(key) for key in node.partition)
             which = f"the changed partitions by {keys}" if keys else "all rows (no PARTITION BY)"
             yield f"{node.relation}: {which}, now and before, as any row can move all others"
+        elif isinstance(node, Recursion):
+            yield f"{node.relation}: all of its rounds, now and before, as a row can begin others"
         elif isinstance(node, Sort) and node.order and (node.limit or node.offset):
             yield (
                 f"{node.schema[0].relation}: the sorted rows, now and before, as LIMIT and OFFSET "

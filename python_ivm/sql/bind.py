@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -18,6 +18,7 @@ from python_ivm.algebra.nodes import (
     Sort,
     UnionAll,
     Values,
+    WorkingTable,
 )
 from python_ivm.algebra.normalize import keeps_some, normalize
 from python_ivm.algebra.plans import check
@@ -30,6 +31,7 @@ from python_ivm.sql.grouping import has_aggregate
 from python_ivm.sql.order import modifiers, order_key
 from python_ivm.sql.parse import position
 from python_ivm.sql.qualify import qualify
+from python_ivm.sql.recursion import is_recursive, recursion, refuse_endless
 from python_ivm.sql.schema import Schemas, column_names
 from python_ivm.sql.select import SelectBinder
 from python_ivm.sql.set_operations import set_operation
@@ -92,6 +94,7 @@ def bind(parsed: exp.Query, schemas: Schemas, casts: Casts | None = None) -> Que
     binder.taken |= _column_names(tree, schemas)
     plan = binder.query(tree, VIEW, {})
     refuse_windows_again(plan)
+    refuse_endless(plan)
     columns = _spelling(parsed, [c.name for c in plan.schema], schemas)
     sources = tuple(dict.fromkeys(n.source for n in plan.walk() if isinstance(n, Scan)))
     if not sources:
@@ -221,8 +224,6 @@ class Binder:
         with_ = tree.args.get("with_")
         if with_ is None:
             return ctes
-        if with_.args.get("recursive"):
-            raise NotYetImplemented("A recursive CTE", operator="WITH RECURSIVE", **position(with_))
         scope = dict(ctes)
         for cte in with_.expressions:
             scope[cte.alias] = Cte(cte.this, dict(scope))
@@ -246,16 +247,17 @@ class Binder:
                 node = self.distinct(node, wanted)
         else:
             node = set_operation(tree, parts, names, self.name(f"{wanted}_sides"))
-            node = self._named(node, names, self.name(wanted))
+            node = self.named(node, names, self.name(wanted))
         order = modifiers(tree)
         if order is None:
             return node
         scope = {name: c.expression() for name, c in zip(names, node.schema, strict=True)}
         keys = tuple(order_key(key, scope, None) for key in order.keys)
-        return self._named(Sort(node, keys, order.limit, order.offset), names, self.name(wanted))
+        return self.named(Sort(node, keys, order.limit, order.offset), names, self.name(wanted))
 
     @staticmethod
-    def _named(node: Node, names: tuple[str, ...], relation: str) -> Project:
+    def named(node: Node, names: tuple[str, ...], relation: str) -> Project:
+        """A relation under another name, and its columns under others."""
         columns = zip(names, node.schema, strict=False)
         return Project(node, relation, tuple(Named(n, c.expression()) for n, c in columns))
 
@@ -292,10 +294,15 @@ class Binder:
 
     def _cte(self, cte: Cte, alias: str) -> Node:
         """A CTE is bound once; where it is named again, it is the same relation renamed."""
+        if isinstance(cte.plan, WorkingTable):
+            return replace(cte.plan, relation=self.name(alias))
         if cte.plan is None:
-            cte.plan = self.query(cte.tree, alias, cte.scope)
+            if is_recursive(cte.tree):
+                cte.plan = recursion(self, cte.tree, cte.scope)
+            else:
+                cte.plan = self.query(cte.tree, alias, cte.scope)
             return cte.plan
-        return self._named(cte.plan, tuple(c.name for c in cte.plan.schema), self.name(alias))
+        return self.named(cte.plan, tuple(c.name for c in cte.plan.schema), self.name(alias))
 
     def _scan(self, source: exp.Table, alias: str) -> Node:
         """A source; a state's rows as often as they count (see ``state/public.py``)."""

@@ -26,6 +26,8 @@ def cte_of(table: exp.Table) -> exp.CTE | None:
                     break  # it sees those before it
                 if isinstance(cte, exp.CTE) and cte.alias.lower() == name:
                     return cte
+                if cte is within:
+                    break
         around = around.parent
     return None
 

@@ -14,7 +14,7 @@ from typing import TypeVar, cast
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 
-from python_ivm.algebra.columns import ColumnRef, Named, beside, columns_of, substitute
+from python_ivm.algebra.columns import ColumnRef, Named, beside, columns_of, first_free, substitute
 from python_ivm.algebra.nodes import (
     Aggregate,
     At,
@@ -27,6 +27,7 @@ from python_ivm.algebra.nodes import (
     Mark,
     Node,
     Project,
+    Recursion,
     Repeat,
     Scan,
     SemiJoin,
@@ -35,6 +36,7 @@ from python_ivm.algebra.nodes import (
     UnionAll,
     Values,
     Window,
+    WorkingTable,
 )
 from python_ivm.algebra.plans import ends_in_generate
 from python_ivm.errors import Internal
@@ -89,6 +91,8 @@ class Renderer:
     _deltas: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
     _names: dict[int, tuple[str, Node]] = field(default_factory=dict)
     _conditions: int = 0
+    _recursive: bool = False
+    _rounds: dict[str, str] = field(default_factory=dict)
 
     def query(self, node: Node) -> exp.Query:
         """A plan as one query, whose CTEs are collected in :attr:`ctes`.
@@ -110,16 +114,19 @@ class Renderer:
         for known, text in self.ctes.items():
             if (known == name or known.startswith(f"{name}_")) and text == query:
                 return known
-        chosen, number = name, 2
-        while chosen in self.ctes:
-            chosen, number = f"{name}_{number}", number + 1
+        chosen = self._free(name)
         self.ctes[chosen] = query
         return chosen
+
+    def _free(self, name: str) -> str:
+        return first_free(name, lambda n: n not in self.ctes)
 
     def with_ctes(self, query: exp.Query) -> exp.Query:
         """The query with all collected CTEs before it; it becomes the statement's own tree."""
         for name, body in self.ctes.items():
-            query = query.with_(exp.to_identifier(name, quoted=True), as_=body, copy=False)
+            query = query.with_(_quoted(name), as_=body, copy=False)
+        if self._recursive:
+            query.args["with_"].set("recursive", True)
         return with_literals(query, self.sources.clock) if self.sources.clock else query
 
     def relation(self, node: Node) -> exp.Expr:
@@ -132,9 +139,13 @@ class Renderer:
             return self._values(node)
         if isinstance(node, TableFunction):
             return self._function(node)
+        if isinstance(node, WorkingTable):
+            return self._working_table(node)
         relations = {column.relation for column in node.schema}
-        if _is_closed(node):
+        if _is_closed(node) or isinstance(node, Recursion):
             (relation,) = relations
+            if self._asks_last_round(node):
+                return self._block(node).select.subquery(_quoted(relation))
             return aliased(exp.Table(this=_quoted(self._finished(node))), relation)
         if len(relations) == 1:
             items = tuple(Named(c.name, c.expression()) for c in node.schema)
@@ -144,7 +155,9 @@ class Renderer:
     def _finished(self, node: Node) -> str:
         """The CTE of a plan with a list of output columns, which is rendered once."""
         if id(node) not in self._names:
-            if isinstance(node, Project) and _only_renames(node):
+            if isinstance(node, Recursion):
+                name = self._recursion(node)
+            elif isinstance(node, Project) and _only_renames(node):
                 name = self._finished(node.input)
             else:
                 block = self._block(node)
@@ -181,10 +194,22 @@ class Renderer:
     def _function(node: TableFunction) -> exp.Expr:
         return exp.Table(this=node.function.copy(), alias=_alias(node.relation, node.names))
 
+    def _working_table(self, node: WorkingTable) -> exp.Expr:
+        return aliased(exp.Table(this=_quoted(self._rounds[node.recursion])), node.relation)
+
+    def _asks_last_round(self, node: Node) -> bool:
+        """Whether a plan reads a working table: it must stand within the recursion's step."""
+        return bool(self._rounds) and any(
+            isinstance(below, WorkingTable) and below.recursion in self._rounds
+            for below in node.walk()
+        )
+
     def _named(self, block: _Block, node: Node) -> exp.Expr:
         """A finished SELECT as a CTE, in FROM."""
         if block.relation is None:
             raise Internal(f"{type(node).__name__} cannot stand in FROM")
+        if self._asks_last_round(node):
+            return block.select.subquery(_quoted(block.relation))
         name = self.cte(block.relation, block.select)
         return aliased(exp.Table(this=_quoted(name)), block.relation)
 
@@ -240,12 +265,16 @@ class Renderer:
                 return _Block(exp.Select().from_(self._values(node)))
             case TableFunction():
                 return _Block(exp.Select().from_(self._function(node)))
+            case WorkingTable():
+                return _Block(exp.Select().from_(self._working_table(node)))
             case Project():
                 return _Block(self._project(node), node.relation)
             case Aggregate():
                 return _Block(self._aggregate(node), node.relation)
             case UnionAll():
                 return _Block(self._union(node), node.relation)
+            case Recursion():
+                return _Block(exp.Select().from_(self.relation(node)))
             case Sort():
                 return _Block(self._sort(node), ordered=True)
         raise Internal(f"No SQL for {type(node).__name__}")
@@ -373,18 +402,29 @@ class Renderer:
         return select
 
     def _union(self, node: UnionAll) -> exp.Query:
-        parts = []
-        for part in node.parts:
-            names = tuple(c.name for c in part.schema)
-            if names == node.names and _is_closed(part):
-                parts.append(self.query(part))
-                continue
-            items = tuple(
-                Named(name, column.expression())
-                for name, column in zip(node.names, part.schema, strict=True)
-            )
-            parts.append(self.query(Project(part, node.relation, items)))
-        return union_all(parts)
+        return union_all([self._part(part, node) for part in node.parts])
+
+    def _part(self, part: Node, union: UnionAll | Recursion) -> exp.Query:
+        """An input of a union with the union's columns."""
+        if tuple(c.name for c in part.schema) == union.names and _is_closed(part):
+            return self.query(part)
+        items = tuple(
+            Named(name, column.expression())
+            for name, column in zip(union.names, part.schema, strict=True)
+        )
+        return self.query(Project(part, union.relation, items))
+
+    def _recursion(self, node: Recursion) -> str:
+        """The CTE of a recursion, which its step names."""
+        name = self._free(node.relation)
+        self.ctes[name] = exp.Select()  # what the anchor and the step read stands before
+        anchor = self._part(node.anchor, node)
+        self._rounds[node.relation] = name
+        step = self._part(node.step, node)
+        del self._rounds[node.relation], self.ctes[name]
+        self.ctes[name] = exp.Union(this=anchor, expression=step, distinct=False)
+        self._recursive = True
+        return name
 
     def _sort(self, node: Sort) -> exp.Select:
         select = self._open(node.input)

@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, Named, substitute
-from python_ivm.algebra.nodes import Aggregate, Generate, Node, Project, UnionAll, Window
+from python_ivm.algebra.nodes import (
+    Aggregate,
+    Generate,
+    Node,
+    Project,
+    Recursion,
+    UnionAll,
+    Window,
+)
 from python_ivm.algebra.plans import OncePerNode
 from python_ivm.errors import NotYetImplemented
 from python_ivm.sql import windows
@@ -269,9 +277,9 @@ def _computing(node: Node, column: ColumnRef, once: OncePerNode) -> exp.Expr | N
     if column.name in made and column.relation == getattr(node, "relation", None):
         found = made[column.name]
         return _origin(node.inputs[0], found, once) if isinstance(found, exp.Column) else found
-    if isinstance(node, UnionAll):
+    if isinstance(node, (UnionAll, Recursion)):
         number = node.schema.index(column)
-        parts = (_origin(part, part.schema[number].expression(), once) for part in node.parts)
+        parts = (_origin(part, part.schema[number].expression(), once) for part in node.inputs)
         return next((p for p in parts if p is not None and _is_remembered(p)), None)
     below = (child for child in node.inputs if column in child.schema)
     return next((_origin(child, column.expression(), once) for child in below), None)

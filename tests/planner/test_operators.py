@@ -440,6 +440,24 @@ QUERIES = {
     "min(v), k nulls last limit 3",
     "sorted_within_partitions": "select k, count(*) as n from s.a group by k distribute by k "
     "sort by n",
+    "recursive": "with recursive r as (select k, v, 0 as n from s.a where v < 2 union all "
+    "select b.k, b.w, r.n + 1 from r join s.b on b.k = r.v where r.n < 3) select * from r",
+    "recursive_constants": "with recursive n(i) as (select 0 union all select i + 1 from n "
+    "where i < 3) select n.i, count(a.v) as c from n left join s.a on a.k = n.i group by n.i",
+    "recursive_groups": "with recursive r(k, t, n) as (select k, sum(v), 0 from s.a group by k "
+    "union all select c.z, r.t, n + 1 from r, s.c where c.w = r.k and n < 2) "
+    "select k, n, count(*) as c, max(t) as m from r group by k, n having count(*) > 1",
+    "recursive_asking": "with recursive x as (select k, v from s.a where v is not null), "
+    "r(k, n) as (select k, 1 from x union all select coalesce(x.v, r.k), n + 1 from r left join x "
+    "on x.k = r.k where n < 3 and not exists (select 1 from s.b where b.w = r.k) and r.k + 1 in "
+    "(select z from s.c)) select k, n from r",
+    "recursive_twice": "with recursive r(k, n) as (select k, 0 from s.a union all select w, n + 1 "
+    "from r join s.b using (k) where n < 2), q as (select k, count(*) as c from r group by k) "
+    "select x.k, x.n, q.c from r x join q on x.k = q.c left join r y on y.k = x.n and y.n = 1",
+    "recursive_below": "select a.v, (select count(*) from (with recursive r(w, n) as (select w, 0 "
+    "from s.b union all select w - 1, n + 1 from r where w > 1 and n < 2) select w from r) q "
+    "where q.w = a.v) as c from s.a where a.k not in (with recursive r(z) as (select z from s.c "
+    "union all select z + 2 from r where z < 3) select z from r)",
 }
 
 CHOICES = {

@@ -9,8 +9,10 @@ from tests.planner.lake import Lake
 from tests.planner.test_operators import TABLES
 
 REBUILT = {
-    "recursive_cte": "with recursive n(i) as (select 1 union all select i + 1 from n where i < 3) "
-    "select a.v from s.a join n on n.i = a.k",
+    "recursive_limit": "with recursive n(i) as (select k from s.a union all select i + 1 from n) "
+    "select i from n limit 3",
+    "recursive_distinct": "with recursive n(i) as (select k from s.a union all "
+    "select distinct i + 1 from n where i < 3) select i from n",
     "star_in_struct": "select to_json(struct(*)) as j from s.a",
     "star_beside_using": "select hash(*) as h from s.a join s.b using (k)",
     "star_beside_generator": "select hash(a.*) as h from s.a lateral view explode(array(v)) as e",
@@ -23,7 +25,8 @@ NOT_OF_SPARK = {
 """What sqlglot reads, and Spark does not."""
 
 NAMED = {
-    "recursive_cte": "recursive CTE",
+    "recursive_limit": "LIMIT without ORDER BY over a recursive CTE",
+    "recursive_distinct": "reads itself below an aggregate or DISTINCT",
     "union_by_name": "BY NAME",
     "asof_join": "ASOF",
     "star_in_struct": "* here",

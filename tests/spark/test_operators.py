@@ -44,8 +44,9 @@ REFUSED_BY_SPARK = {
 """Queries that only DuckDB takes: a subquery correlated by a group's key in SELECT or by a query
 two levels out, columns of both queries in one aggregate, ORDER BY of what groups do not show."""
 
-ALWAYS = {"lateral_view_max"}
-"""Queries that only Spark has failed on: one that reads its state below a generator."""
+ALWAYS = {"lateral_view_max", "recursive_asking"}
+"""Queries that only Spark has failed on: one that reads its state below a generator, and one whose
+recursion was a query of its own within the MERGE."""
 
 
 def test_views_stay_equal_to_their_queries(bench: Bench, pytestconfig: pytest.Config) -> None:

@@ -24,27 +24,32 @@ from tests.planner.queries.kinds import (
     columns_of,
     listed,
 )
-from tests.planner.queries.windows import Windows
+from tests.planner.queries.recursion import Recursions
 
 SET_OPERATIONS = (
     "union all", "union all", "union", "intersect", "intersect all", "except", "except all",
 )  # fmt: skip
 
 
-class Writer(Windows):
+class Writer(Recursions):
     """Writes one model."""
 
     def model(self, depth: int, top: bool = True) -> Relation:
         """A whole model: CTEs, the query, ORDER BY and LIMIT."""
         texts = []
         self.ctes = []
+        recursive = ""
         for number in range(self.pick(0, 0, 1, 2)):
-            body = self.query(max(0, depth - 2))
             name = self.pick(f"cte{number}", f"Cte{number}", ("delta", "groups")[number])
-            texts.append(f"{name} as ({body.sql})")
+            if self.chance(15):
+                body, recursive = self.recursive(name), "recursive "
+                texts.append(body.sql)
+            else:
+                body = self.query(max(0, depth - 2))
+                texts.append(f"{name} as ({body.sql})")
             self.ctes.append(Relation(name, body.columns, body.size))
         body = self.query(depth, top=top)
-        sql = (f"with {', '.join(texts)} " if texts else "") + body.sql
+        sql = (f"with {recursive}{', '.join(texts)} " if texts else "") + body.sql
         self.ctes = []
         sql += self.order(body) if self.chance(25) else ""
         return Relation(sql, body.columns, body.size)
