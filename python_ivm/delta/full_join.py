@@ -56,7 +56,8 @@ def _left_alone(node: FullJoin, partner: Node, side: Node, changes: Changes, inn
     label = _label(node, side)
     found = affected(label, partner, side, node.conditions, changes, inner)
     plan = LeftJoin(found.matched, changes.post(side), (exp.false(),))
-    return Term(plan, negative(found.tag), False, f"rows alone in {node.label} now or before")
+    title = f"rows alone in {node.label} now or before"
+    return Term(plan, negative(found.tag), False, title, secondary=True)
 
 
 def _asked(node: FullJoin, partner: Node, side: Node, changes: Changes) -> Term:
@@ -71,7 +72,7 @@ def _asked(node: FullJoin, partner: Node, side: Node, changes: Changes) -> Term:
     plan = LeftJoin(flipped, changes.post(side), (exp.false(),))
     title = f"rows alone in {node.label} now or before"
     shown = {c: columns[c] for c in partner.schema}
-    return Term(plan, count, False, title, shown)
+    return Term(plan, count, False, title, shown, secondary=True)
 
 
 def _label(node: FullJoin, side: Node) -> str:

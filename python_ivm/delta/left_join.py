@@ -79,7 +79,7 @@ def _dangling(node: LeftJoin, changes: Changes, found: Affected) -> Term:
     never = (exp.false(),)
     plan = LeftJoin(found.matched, changes.post(node.right), never)
     title = f"dangling rows whose match in {node.label} appeared or vanished"
-    return Term(plan, negative(found.tag), False, title)
+    return Term(plan, negative(found.tag), False, title, secondary=True)
 
 
 def _joined_anew(node: LeftJoin, found: Affected) -> Term:

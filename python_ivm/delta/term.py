@@ -41,6 +41,8 @@ class Term:
         title: What the term is, for the comment above its SQL.
         columns: What the operator's columns are in this plan, where they are not the same: a
             column of a dangling row's other side is NULL, for instance.
+        secondary: Whether it is of an outer join's secondary delta: dangling rows that come where
+            their last match went, and go where one came.
     """
 
     plan: Node
@@ -48,6 +50,7 @@ class Term:
     inserts_only: bool
     title: str
     columns: Mapping[ColumnRef, exp.Expr] = field(default_factory=dict)
+    secondary: bool = False
 
     def over(self, expression: exp.Expr) -> exp.Expr:
         """An expression over the operator's columns as one over this plan's."""

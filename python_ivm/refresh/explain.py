@@ -59,7 +59,7 @@ def explain(request: Request, warehouse: Warehouse) -> str:
         parts += [
             _section("Logical plan", tree(how.query.plan)),
             *(
-                _section("Normal form and maintenance graph (D directly, I indirectly)", text(form))
+                _section("Normal form, join graph and maintenance graph", text(form))
                 for form in normal_forms(how.query.plan)
             ),
             _section("Stored", _stored(request, how.layout)),
@@ -138,7 +138,7 @@ def _on_changes(
         terms = delta(how.layout.input, changes)
         if terms:
             merge = written(terms, changes, current)
-            body = f"Terms of the delta:\n{_titles(terms)}\n\n{merge.sql}"
+            body = f"{_told(terms)}\n\n{merge.sql}"
             sections.append(_section("When the clock moves", body))
     for key in how.query.sources:
         now = current[key].post
@@ -151,7 +151,7 @@ def _on_changes(
         changes = Changes({key: False})
         terms = delta(how.layout.input, changes)
         statement = written(terms, changes, changed)
-        body = f"Terms of the delta:\n{_titles(terms)}\n\n{statement.sql}"
+        body = f"{_told(terms)}\n\n{statement.sql}"
         sections.append(_section(f"When {key} changes", body))
     return sections + _layouts(keys, emit.relation_name(request.state))
 
@@ -169,6 +169,16 @@ def _layouts(keys: Collection[Key], state: str) -> list[str]:
         *(f"  {table}: {' or '.join(names)}" for table, names in columns.items()),
     ]
     return [_section("Layouts that help", "\n".join(lines))]
+
+
+def _told(terms: list[Term]) -> str:
+    """What the delta consists of, by the comments of the SQL; of an outer join, in which delta."""
+    secondary = [term for term in terms if term.secondary]
+    if not secondary:
+        return "Terms of the delta:\n" + _titles(terms)
+    primary = [term for term in terms if not term.secondary]
+    both = {"Primary delta:": primary, "Secondary delta:": secondary}
+    return "\n".join(f"{name}\n{_titles(some)}" for name, some in both.items() if some)
 
 
 def _titles(terms: list[Term]) -> str:

@@ -1,4 +1,9 @@
-"""The normal form of a model's outer joins and its maintenance graph, as text and as Mermaid."""
+"""A model's outer joins as text and as Mermaid: normal form, join graph and maintenance graph.
+
+The join graph has an edge from each term to those whose rows take the dangling ones from it, its
+minimal supersets (Nagata et al., §3.3.1). The maintenance graph of a change has the terms of the
+join graph that the change affects, directly (D) or indirectly (I).
+"""
 
 from __future__ import annotations
 
@@ -6,12 +11,16 @@ from python_ivm.algebra.normal_form import NormalForm, Term
 
 
 def text(form: NormalForm) -> str:
-    """The terms, and for each of them what a change of each relation does to it."""
+    """The terms, where their dangling rows go, and what a change of each relation does to them."""
     names = {term: term_name(term, form) for term in form.terms}
     title = "a change of"
     width = max(len(name) for name in (title, *names.values()))
     header = f"  {title:<{width}}  " + "  ".join(form.relations)
-    lines = [" ⊎ ".join(names.values()), "", header.rstrip()]
+    lines = [" ⊎ ".join(names.values()), ""]
+    for term in form.terms:
+        if above := form.parents(term):
+            lines.append(f"  {names[term]} → {', '.join(names[p] for p in above)}")
+    lines += ["", "  D directly, I indirectly", header.rstrip()]
     for term in form.terms:
         effects = "  ".join(
             f"{form.effect(term, relation) or '-':<{len(relation)}}" for relation in form.relations

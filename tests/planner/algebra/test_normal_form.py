@@ -57,6 +57,12 @@ def test_a_change_reaches_terms_directly_or_through_a_parent() -> None:
     assert text(form).splitlines() == [
         "{r, s, t} ⊎ {r, s} ⊎ {s, t} ⊎ {r} ⊎ {s}",
         "",
+        "  {r, s} → {r, s, t}",
+        "  {s, t} → {r, s, t}",
+        "  {r} → {r, s}",
+        "  {s} → {r, s}, {s, t}",
+        "",
+        "  D directly, I indirectly",
         "  a change of  r  s  t",
         "  {r, s, t}    D  D  D",
         "  {r, s}       D  D  I",

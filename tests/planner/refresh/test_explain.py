@@ -28,8 +28,9 @@ def test_a_maintained_model_is_explained(lake: Lake) -> None:
     text = told(lake, JOIN)
     assert "Shows s.r@0, s.s@0 (refresh 1)." in text
     assert "LeftJoin on r.a = s.a" in text
-    graph = text.split("Normal form and maintenance graph")[1].split("Stored")[0]
+    graph = text.split("Normal form, join graph and maintenance graph")[1].split("Stored")[0]
     assert "{r, s} ⊎ {r}" in graph
+    assert "  {r} → {r, s}\n" in graph
     assert [line.split() for line in graph.rstrip().splitlines()[-2:]] == [
         ["{r,", "s}", "D", "D"], ["{r}", "D", "I"],
     ]  # fmt: skip
@@ -38,6 +39,19 @@ def test_a_maintained_model_is_explained(lake: Lake) -> None:
     assert "  n: in every changed group, as COUNT(DISTINCT s.w) does not follow" in text
     assert text.count("MERGE INTO s.m__ivm_state") == 2
     lake.refresh_and_check("m", JOIN)
+
+
+def test_the_terms_of_an_outer_joins_primary_and_secondary_delta_are_told(lake: Lake) -> None:
+    for name, columns in TABLES.items():
+        lake.create(name, columns, [(1, 1)])
+    for kind in ("left", "full"):
+        text = told(lake, f"select r.v, s.w from s.r {kind} join s.s on r.a = s.a")
+        change = text.split("When s.s changes")[1]
+        primary, secondary = change.split("MERGE INTO")[0].split("Secondary delta:\n")
+        assert "Primary delta:\n  Δs" in primary
+        assert secondary.strip() in change.split("MERGE INTO")[1]
+        assert "Δ" not in secondary
+    assert "Secondary delta" not in told(lake, "select r.v from s.r join s.s on r.a = s.a")
 
 
 LAYOUTS = "Layouts that help"
