@@ -92,9 +92,9 @@ def bind(parsed: exp.Query, schemas: Schemas, casts: Casts | None = None) -> Que
     _check_output_names(tree, _spelling(parsed, tree.named_selects, schemas))
     binder = Binder(schemas)
     binder.taken |= _column_names(tree, schemas)
+    refuse_endless(tree)
     plan = binder.query(tree, VIEW, {})
     refuse_windows_again(plan)
-    refuse_endless(plan)
     columns = _spelling(parsed, [c.name for c in plan.schema], schemas)
     sources = tuple(dict.fromkeys(n.source for n in plan.walk() if isinstance(n, Scan)))
     if not sources:

@@ -23,11 +23,11 @@ def cte_of(table: exp.Table) -> exp.CTE | None:
         if isinstance(with_, exp.With):
             for cte in with_.expressions:
                 if cte is within and not with_.recursive:
-                    break  # it sees those before it
+                    break  # a CTE sees those before it
                 if isinstance(cte, exp.CTE) and cte.alias.lower() == name:
                     return cte
                 if cte is within:
-                    break
+                    break  # a recursive one itself, too
         around = around.parent
     return None
 

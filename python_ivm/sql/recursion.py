@@ -22,6 +22,7 @@ from python_ivm.algebra.nodes import (
     Node,
     Project,
     Recursion,
+    Repeat,
     SemiJoin,
     Sort,
     UnionAll,
@@ -35,20 +36,24 @@ from python_ivm.sql.parse import position
 if TYPE_CHECKING:
     from python_ivm.sql.bind import Binder, Cte
 
-_LINEAR = (Project, Filter, ClockFilter, Join, Generate)
-"""What may read the working table in any input."""
-_ASKING = (LeftJoin, SemiJoin, Mark)
-"""What may read it on the left only."""
-_NAMES: dict[type[Node], str] = {
+_EVERYWHERE = (Project, Filter, ClockFilter, Join, Generate)
+"""The operators that may read the working table in any input."""
+_ON_THE_LEFT = (LeftJoin, SemiJoin, Mark)
+"""Those that may read it on their left side."""
+_NOWHERE: dict[type[Node], str] = {
     Aggregate: "an aggregate or DISTINCT",
     Bindings: "a subquery that is correlated by other than equalities",
     FullJoin: "a full join",
     LeftJoin: "the optional side of an outer join",
+    Mark: "a subquery",
+    Recursion: "another recursion",
+    Repeat: "a set operation",
+    SemiJoin: "a subquery",
     Sort: "ORDER BY or LIMIT",
     UnionAll: "a set operation",
     Window: "a window function",
 }
-"""What may not read it, as users call it."""
+"""What an operator that may not is to the user."""
 
 
 def is_recursive(tree: exp.Expr) -> bool:
@@ -75,8 +80,10 @@ def recursion(binder: Binder, tree: exp.Expr, ctes: Mapping[str, Cte]) -> Recurs
     """
     own = tree.parent
     assert isinstance(own, exp.CTE)
-    cut = any(tree.args.get(k) for k in ("order", "limit", "offset", "with_"))
-    if not isinstance(tree, exp.Union) or tree.args.get("distinct") or cut:
+    more = any(
+        tree.args.get(k) for k in ("distinct", "by_name", "order", "limit", "offset", "with_")
+    )
+    if not isinstance(tree, exp.Union) or more:
         raise _no_rule("A recursive CTE that is not the UNION ALL of two queries", tree)
     if any(cte_of(table) is own for table in tree.left.find_all(exp.Table)):
         raise _no_rule("A recursive CTE whose first part names it", tree)
@@ -92,35 +99,44 @@ def recursion(binder: Binder, tree: exp.Expr, ctes: Mapping[str, Cte]) -> Recurs
             f"columns, and the CTE {len(names)}",
             **position(tree),
         )
-    readers = sorted(_readers(step, relation), key=lambda node: not isinstance(node, Bindings))
-    for node in readers:
-        name = _NAMES.get(type(node), "a subquery")
-        raise _no_rule(f"A recursive CTE that reads itself below {name}", tree)
+    refused = set(map(type, _readers(step, relation)))
+    if refused:
+        kind = Bindings if Bindings in refused else min(refused, key=str)  # the others are for it
+        told = _NOWHERE.get(kind, "another operator")
+        raise _no_rule(f"A recursive CTE that reads itself below {told}", tree)
     return Recursion(
         _renamed(anchor, names, binder), _renamed(step, names, binder), relation, names
     )
 
 
 def _renamed(part: Node, names: tuple[str, ...], binder: Binder) -> Node:
-    """A part with the recursion's column names."""
+    """A part with the recursion's column names; a list of columns gets no other list around it."""
     if isinstance(part, Project):
         items = zip(names, part.items, strict=True)
         return replace(part, items=tuple(Named(name, i.expression) for name, i in items))
     return binder.named(part, names, binder.name(part.schema[0].relation))
 
 
-def refuse_endless(plan: Node) -> None:
-    """Refuse what ends only as Spark stops at enough rows: all rounds could be endless.
+def refuse_endless(tree: exp.Query) -> None:
+    """Refuse what may end only as Spark stops at enough rows.
 
     Raises:
-        NotYetImplemented: If a recursion stands below a LIMIT without an order.
+        NotYetImplemented: If a query with LIMIT, but without ORDER BY, reads a recursive CTE.
     """
-    for node in plan.walk():
-        cuts = isinstance(node, Sort) and node.limit is not None and not node.order
-        if cuts and any(isinstance(below, Recursion) for below in node.walk()):
-            raise NotYetImplemented(
-                "LIMIT without ORDER BY over a recursive CTE", operator="WITH RECURSIVE"
-            )
+    for query in tree.find_all(exp.Query):
+        cut = query.args.get("limit") and not query.args.get("order")
+        if cut and _reads_recursion(query, set()):
+            raise _no_rule("LIMIT without ORDER BY over a recursive CTE", query)
+
+
+def _reads_recursion(query: exp.Expr, seen: set[int]) -> bool:
+    """Whether a query reads a recursive CTE, also by way of others."""
+    for cte in filter(None, map(cte_of, query.find_all(exp.Table))):
+        if id(cte) not in seen:
+            seen.add(id(cte))
+            if is_recursive(cte.this) or _reads_recursion(cte.this, seen):
+                return True
+    return False
 
 
 def _readers(step: Node, recursion: str) -> Iterator[Node]:
@@ -135,9 +151,9 @@ def _readers(step: Node, recursion: str) -> Iterator[Node]:
 
     reads(step)
     for node in step.walk():
-        if isinstance(node, _LINEAR):
+        if isinstance(node, _EVERYWHERE):
             continue
-        asked = node.inputs[1:] if isinstance(node, _ASKING) else node.inputs
+        asked = node.inputs[1:] if isinstance(node, _ON_THE_LEFT) else node.inputs
         if any(map(reads, asked)):
             yield node
 

@@ -93,8 +93,10 @@ class Relations:
             if value is not None:
                 copied = [v.copy() for v in value] if isinstance(value, list) else value.copy()
                 probe.set(clause, copied)
-        for name, cte in _visible_ctes(around).items():
-            probe.with_(exp.to_identifier(name), as_=cte.copy(), copy=False)
+        if visible := _visible_ctes(around):
+            recursive = any(cte.parent.args.get("recursive") for cte in visible if cte.parent)
+            ctes = [cte.copy() for cte in visible]
+            probe.set("with_", exp.With(expressions=ctes, recursive=recursive))
         return qualify(probe, schema=self.schema, dialect=DIALECT)
 
 
@@ -168,14 +170,14 @@ def names_in_from(select: exp.Select) -> set[str]:
     return names
 
 
-def _visible_ctes(node: exp.Expr) -> dict[str, exp.Expr]:
+def _visible_ctes(node: exp.Expr) -> list[exp.CTE]:
     """The CTEs that a query can see, in their order."""
-    found: dict[str, exp.Expr] = {}
+    found: dict[str, exp.CTE] = {}
     around: exp.Expr | None = node
     while around is not None:
         with_ = around.args.get("with_")
         if with_ is not None:
-            own = {c.alias: c.this for c in with_.expressions}
+            own = {cte.alias: cte for cte in with_.expressions}
             found = own | {k: v for k, v in found.items() if k not in own}
         around = around.parent
-    return found
+    return list(found.values())

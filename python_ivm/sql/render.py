@@ -83,7 +83,8 @@ class Renderer:
 
     Attributes:
         sources: How sources are read.
-        ctes: The CTEs so far, in an order in which each only names earlier ones.
+        ctes: The CTEs so far, in an order in which each only names earlier ones, and a recursive
+            one itself.
     """
 
     sources: SourceRelations
@@ -92,7 +93,7 @@ class Renderer:
     _names: dict[int, tuple[str, Node]] = field(default_factory=dict)
     _conditions: int = 0
     _recursive: bool = False
-    _rounds: dict[str, str] = field(default_factory=dict)
+    _open_recursions: dict[str, str] = field(default_factory=dict)
 
     def query(self, node: Node) -> exp.Query:
         """A plan as one query, whose CTEs are collected in :attr:`ctes`.
@@ -195,12 +196,14 @@ class Renderer:
         return exp.Table(this=node.function.copy(), alias=_alias(node.relation, node.names))
 
     def _working_table(self, node: WorkingTable) -> exp.Expr:
-        return aliased(exp.Table(this=_quoted(self._rounds[node.recursion])), node.relation)
+        return aliased(
+            exp.Table(this=_quoted(self._open_recursions[node.recursion])), node.relation
+        )
 
     def _asks_last_round(self, node: Node) -> bool:
         """Whether a plan reads a working table: it must stand within the recursion's step."""
-        return bool(self._rounds) and any(
-            isinstance(below, WorkingTable) and below.recursion in self._rounds
+        return bool(self._open_recursions) and any(
+            isinstance(below, WorkingTable) and below.recursion in self._open_recursions
             for below in node.walk()
         )
 
@@ -415,13 +418,16 @@ class Renderer:
         return self.query(Project(part, union.relation, items))
 
     def _recursion(self, node: Recursion) -> str:
-        """The CTE of a recursion, which its step names."""
+        """The CTE of a recursion, which its step names: the name is needed before the CTE is made.
+
+        It stands behind the CTEs that anchor and step read, and moves there.
+        """
         name = self._free(node.relation)
-        self.ctes[name] = exp.Select()  # what the anchor and the step read stands before
+        self.ctes[name] = exp.Select()
         anchor = self._part(node.anchor, node)
-        self._rounds[node.relation] = name
+        self._open_recursions[node.relation] = name
         step = self._part(node.step, node)
-        del self._rounds[node.relation], self.ctes[name]
+        del self._open_recursions[node.relation], self.ctes[name]
         self.ctes[name] = exp.Union(this=anchor, expression=step, distinct=False)
         self._recursive = True
         return name

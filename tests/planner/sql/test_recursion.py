@@ -97,6 +97,15 @@ def test_a_cte_sees_itself_and_those_before_it() -> None:
             "below a set operation",
         ),
         (
+            "select k from s.a union all by name select k + 1 as k from r where k < 3",
+            "not the UNION",
+        ),
+        (
+            "select k from s.a union all (with recursive q as (select k from r where k < 2 "
+            "union all select k + 1 from q where k < 2) select k from q)",
+            "below another recursion",
+        ),
+        (
             "select k from s.a union all select k + 1 from r where k < (select count(*) from s.b "
             "where b.w < r.k)",
             "below a subquery that is correlated by other than equalities",
@@ -116,7 +125,27 @@ def test_a_limit_that_may_end_the_recursion_is_left_to_spark() -> None:
         bind(parse(f"{endless} limit 3"), SCHEMAS)
     with pytest.raises(NotYetImplemented, match="LIMIT without ORDER BY over a recursive CTE"):
         bind(parse(f"select count(*) as n from ({endless} limit 3) q"), SCHEMAS)
+    with pytest.raises(NotYetImplemented, match="LIMIT without ORDER BY over a recursive CTE"):
+        bind(
+            parse(
+                endless.replace(
+                    "select k from r",
+                    "select k from s.b where exists (select 1 from (select k from r) q limit 1)",
+                )
+            ),
+            SCHEMAS,
+        )
+    with pytest.raises(NotYetImplemented, match="LIMIT without ORDER BY over a recursive CTE"):
+        bind(
+            parse(
+                endless.replace(
+                    "select k from r", ", x as (select k from r) select k from x limit 1"
+                ).replace(") ,", "),")
+            ),
+            SCHEMAS,
+        )
     assert recursions(f"{endless} order by k limit 3")
+    assert recursions(f"{endless} where k in (select k from s.b limit 3)")
 
 
 def test_anchor_and_step_must_have_as_many_columns() -> None:
@@ -155,4 +184,32 @@ def test_names_that_the_recursion_shares_with_relations_around(lake: Lake) -> No
         "on q.k = r.k",
     )
     lake.change("a", insert=[(3, 1), (0, 2)], delete=[(2, 3)])
+    view.refresh()
+
+
+CHAIN = (
+    "with recursive r(k, d) as (select k, 0 as n from s.a union all select k + v, d + 1 from r "
+    "join s.a using (k) where d < 2) "
+)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select b.k, q.m, d from s.b join lateral (select max(v) as m from s.a where a.k = b.k) q "
+        "join r on r.k = b.k",
+        "select * from (select k, d, d + 1 as m from r) pivot (max(m) for d in (0 as o, 1 as i))",
+        "select * from r unpivot (n for what in (k, d))",
+        "select r.*, x from r lateral view explode(sequence(0, d)) as x where d < 2",
+    ],
+)
+def test_columns_of_a_recursion_are_known_where_parts_of_the_query_are_looked_at(
+    lake: Lake, sql: str
+) -> None:
+    """Its columns could not be resolved, or had no types, where the rest of the query was away."""
+    lake.create("a", {"k": "int", "v": "int"}, [(1, 2), (2, 3), (2, 3), (None, 1)])
+    lake.create("b", {"k": "int", "w": "int"}, [(1, 2), (3, 1)])
+    view = View(lake, CHAIN + sql)
+    lake.change("a", insert=[(3, 1), (1, 1)], delete=[(2, 3)])
+    lake.change("b", insert=[(2, 4)])
     view.refresh()
