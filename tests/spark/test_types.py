@@ -82,7 +82,7 @@ def test_sums_and_averages_of_decimals_are_sparks_own(bench: Bench) -> None:
 def test_a_decimal_sum_at_its_edge_overflows_and_comes_back(bench: Bench) -> None:
     most = "9" * 38
     bench.table("r", "k int, d decimal(38,0)", f"(1, {most})", "(2, 1)")
-    view = bench.view("select k, sum(d) as s, avg(d) as a from r group by k")
+    view = bench.view("select k, sum(d) as s from r group by k")
     bench.sql("insert into r values (2, 5)")
     bench.refresh()
     for change in ("insert into r values (1, 5)", "delete from r where d = 5"):
