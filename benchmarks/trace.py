@@ -11,9 +11,10 @@ from typing import Any
 
 from dbt.adapters.sparkivm import refresher
 from dbt.adapters.sparkivm.conf import SessionConf
+from dbt.adapters.sparkivm.deltalog import DeltaLogs
 from dbt.adapters.sparkivm.ivm import IvmMixin
 from dbt.adapters.sparkivm.session import SessionHandle
-from dbt.adapters.sparkivm.warehouse import Row, SparkWarehouse
+from dbt.adapters.sparkivm.warehouse import Logs, SparkWarehouse
 from python_ivm.refresh.request import Request
 from python_ivm.refresh.statements import Refresh
 from python_ivm.refresh.strategy import plan_refresh
@@ -23,10 +24,10 @@ KINDS = {"MERGE": "write", "CREATE": "write", "INSERT": "write", "SET": "setting
 
 @dataclass
 class Statement:
-    """One statement.
+    """One statement, or one look into a table's log.
 
     Attributes:
-        sql: its text.
+        sql: its text; of a look `LOG` and the table.
         began: when, in seconds since the epoch.
         seconds: in Spark and on the way there, with the fetching of its rows.
     """
@@ -69,6 +70,7 @@ def traced() -> Iterator[Trace]:
     trace = Trace()
     kept = {name: SessionHandle.__dict__[name] for name in ("execute", "fetchall", "description")}
     settings = {name: getattr(SessionConf, name) for name in ("get", "set", "reset")}
+    looks = {name: getattr(DeltaLogs, name) for name in ("history", "detail")}
     calls = {name: getattr(IvmMixin, name) for name in ("ivm_request", "ivm_refresh")}
 
     def execute(handle: SessionHandle, sql: str, bindings: Any = None) -> None:
@@ -87,22 +89,34 @@ def traced() -> Iterator[Trace]:
         return timed
 
     def plan(request: Request, warehouse: SparkWarehouse, *forced: Any) -> Refresh:
-        ask, asking, began = warehouse._query, 0.0, time.perf_counter()
+        query, logs, began = warehouse._query, warehouse._logs, time.perf_counter()
+        asking = 0.0
 
-        def asked(sql: str) -> list[Row]:
-            nonlocal asking
-            question = time.perf_counter()
-            try:
-                return ask(sql)
-            finally:
-                asking += time.perf_counter() - question
+        def asked(ask: Callable[..., Any]) -> Callable[..., Any]:
+            def timed(*question: Any) -> Any:
+                nonlocal asking
+                put = time.perf_counter()
+                try:
+                    return ask(*question)
+                finally:
+                    asking += time.perf_counter() - put
 
-        warehouse._query = asked
+            return timed
+
+        warehouse._query = asked(query)
+        warehouse._logs = logs and _Asked(asked(logs.history), asked(logs.detail))
         try:
             return plan_refresh(request, warehouse, *forced)
         finally:
-            warehouse._query = ask
+            warehouse._query, warehouse._logs = query, logs
             trace.planning += time.perf_counter() - began - asking
+
+    def log(name: str) -> Callable[..., Any]:
+        def timed(logs: DeltaLogs, parts: tuple[str, ...], *limit: int) -> Any:
+            trace.statements.append(Statement(f"LOG {'.'.join(parts)}", time.time()))
+            return _timed(trace, lambda: looks[name](logs, parts, *limit))
+
+        return timed
 
     def setting(name: str) -> Callable[..., Any]:
         def timed(conf: SessionConf, key: str, *value: str) -> Any:
@@ -123,6 +137,8 @@ def traced() -> Iterator[Trace]:
             setattr(SessionHandle, name, method)
         for name in settings:
             setattr(SessionConf, name, setting(name))
+        for name in looks:
+            setattr(DeltaLogs, name, log(name))
         for name, call in calls.items():
             setattr(IvmMixin, name, inside(call))
         refresher.plan_refresh = plan
@@ -133,8 +149,18 @@ def traced() -> Iterator[Trace]:
             setattr(SessionHandle, name, method)
         for name, method in settings.items():
             setattr(SessionConf, name, method)
+        for name, method in looks.items():
+            setattr(DeltaLogs, name, method)
         for name, call in calls.items():
             setattr(IvmMixin, name, call)
+
+
+@dataclass
+class _Asked(Logs):
+    """Logs whose answers are timed."""
+
+    history: Callable[..., Any]  # type: ignore[assignment]
+    detail: Callable[..., Any]  # type: ignore[assignment]
 
 
 def _timed(trace: Trace, work: Callable[[], Any]) -> Any:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
-from contextlib import contextmanager
 from datetime import datetime
 
 import pytest
@@ -12,7 +10,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.sparkivm.warehouse import Row, RunWarehouse, SparkWarehouse, of_server
 from python_ivm.refresh.answers import Answers
-from python_ivm.sources.history import Change
+from python_ivm.sources.history import Change, Detail
 
 APPENDED = {"numOutputRows": "2"}
 
@@ -62,25 +60,35 @@ def test_a_time_from_a_server_is_the_same_in_every_time_zone(
     assert len(seen) == 1
 
 
-def test_only_histories_are_asked_for_briefly() -> None:
-    """With other settings, which must not reach what reads a whole change."""
-    seen: list[str] = []
+class Told:
+    """Logs that know one table."""
 
-    @contextmanager
-    def briefly() -> Generator[None]:
-        seen.append("begin")
-        yield
-        seen.append("end")
+    def history(self, parts: tuple[str, ...], limit: int | None) -> list[Row] | None:
+        return [commit(operation="WRITE")] if parts == ("s", "known") else None
+
+    def detail(self, parts: tuple[str, ...]) -> Row | None:
+        known = {"format": "delta", "lastModified": "1700000000000", "sizeInBytes": 5}
+        return known if parts == ("s", "known") else None
+
+
+def test_only_what_the_logs_do_not_tell_is_asked_by_sql() -> None:
+    asked: list[str] = []
 
     def query(sql: str) -> list[Row]:
-        seen.append(" ".join(sql.split()[:2]))
-        return []
+        asked.append(sql)
+        if "HISTORY" in sql:
+            return [commit(operation="MERGE", version=4)]
+        return [{"format": "delta", "lastModified": "1700000000001", "sizeInBytes": 6}]
 
-    warehouse = RunWarehouse(query, [], Answers(), briefly)
-    warehouse.history(("s", "x"), 1)
-    warehouse.columns(("s", "x"))
-    warehouse.texts("SELECT k FROM s.x")
-    assert seen == ["begin", "DESCRIBE HISTORY", "end", "DESCRIBE TABLE", "SELECT k"]
+    warehouse = SparkWarehouse(query, Told())
+    history = {name: warehouse.history(("s", name), 1) for name in ("known", "other")}
+    assert {name: found and found[0].version for name, found in history.items()} == {
+        "known": 3,
+        "other": 4,
+    }
+    assert warehouse.detail(("s", "known")) == Detail("1700000000000", 5)
+    assert warehouse.detail(("s", "other")) == Detail("1700000000001", 6)
+    assert asked == ["DESCRIBE HISTORY `s`.`other` LIMIT 1", "DESCRIBE DETAIL `s`.`other`"]
 
 
 def test_two_models_may_switch_on_one_change_feed() -> None:

@@ -12,9 +12,10 @@ from typing import Any
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.sparkivm.conf import StatementConf
+from dbt.adapters.sparkivm.deltalog import DeltaLogs
 from dbt.adapters.sparkivm.refresher import Outcome, Refresher
 from dbt.adapters.sparkivm.session import SessionHandle
-from dbt.adapters.sparkivm.warehouse import Row, SparkWarehouse
+from dbt.adapters.sparkivm.warehouse import Logs, Row, SparkWarehouse
 from python_ivm.refresh.consistency import consistency_query
 from python_ivm.refresh.request import Options, Request
 from python_ivm.refresh.versions import shows_state
@@ -102,7 +103,8 @@ class View:
 
     def run(self, **changes: Any) -> Outcome:
         """Refresh once, as a dbt run would."""
-        return refresher(self.bench.query).refresh(self.request(**changes))
+        logs = DeltaLogs(self.bench.handle)
+        return refresher(self.bench.query, logs).refresh(self.request(**changes))
 
     def refresh(self, strategy: str | None = "incremental", **changes: Any) -> Outcome:
         """Refresh once; the strategy must be this one, and the view then equals its query."""
@@ -141,9 +143,9 @@ class View:
         return sorted((tuple(row) for row in found), key=repr)
 
 
-def refresher(query: Callable[[str], list[Row]]) -> Refresher:
+def refresher(query: Callable[[str], list[Row]], logs: Logs | None = None) -> Refresher:
     """A refresher that drops no table."""
-    return Refresher(query, StatementConf(query), SparkWarehouse(query), lambda: None)
+    return Refresher(query, StatementConf(query), SparkWarehouse(query, logs), lambda: None)
 
 
 def query(handle: SessionHandle, sql: str) -> list[Row]:

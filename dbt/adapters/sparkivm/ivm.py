@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import lru_cache
 from threading import Lock
 from typing import Any
 
@@ -16,7 +16,8 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 from dbt_common.invocation import get_invocation_id
 
-from dbt.adapters.sparkivm.conf import Conf, SessionConf, StatementConf, interpreted
+from dbt.adapters.sparkivm.conf import Conf, SessionConf, StatementConf
+from dbt.adapters.sparkivm.deltalog import DeltaLogs
 from dbt.adapters.sparkivm.documentation import persist
 from dbt.adapters.sparkivm.refresher import Outcome, Refresher
 from dbt.adapters.sparkivm.session import SessionHandle
@@ -96,13 +97,11 @@ class IvmMixin(metaclass=AdapterMeta):
             DbtRuntimeError: If it cannot be refreshed.
         """
         view = self.get_relation(None, request.view[0], request.view[1])
-        conf = self._ivm_conf()
-        # Elsewhere to set settings costs what they save.
-        local = self.config.credentials.is_session
-        briefly = partial(interpreted, conf) if local else nullcontext
         sources, answers = _sources_of_this_run(graph)
-        warehouse = RunWarehouse(self._ivm_query, sources, answers, briefly)
-        refresher = Refresher(self._ivm_query, conf, warehouse, lambda: self.drop_relation(view))
+        warehouse = RunWarehouse(self._ivm_query, sources, answers, self._ivm_logs())
+        refresher = Refresher(
+            self._ivm_query, self._ivm_conf(), warehouse, lambda: self.drop_relation(view)
+        )
         with _as_dbt_errors(request.model):
             outcome = refresher.refresh(request)
         if outcome.refresh.warning:
@@ -140,6 +139,12 @@ class IvmMixin(metaclass=AdapterMeta):
         """The session settings by which a query's result can differ."""
         conf = self._ivm_conf()
         return {key: conf.get(key) for key in _SETTINGS}
+
+    def _ivm_logs(self) -> DeltaLogs | None:
+        """The logs of Delta tables, where Spark runs in this process."""
+        if not self.config.credentials.is_session:
+            return None
+        return DeltaLogs(self.connections.get_thread_connection().handle)
 
     def _ivm_conf(self) -> Conf:
         """The settings of this thread's connection."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from dbt_common.exceptions import DbtRuntimeError
 from sqlglot import exp
@@ -20,7 +19,6 @@ from python_ivm.sql.parse import DIALECT, quoted_name
 
 Row = dict[str, Any]
 Query = Callable[[str], list[Row]]
-Briefly = Callable[[], AbstractContextManager[None]]
 T = TypeVar("T")
 
 _MISSING = ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "DELTA_TABLE_NOT_FOUND", "DELTA_MISSING")
@@ -34,24 +32,35 @@ _NOT_DELTA = (
 )
 
 
+class Logs(Protocol):
+    """What tells of Delta tables without a statement, where it can."""
+
+    def history(self, parts: tuple[str, ...], limit: int | None) -> list[Row] | None:
+        """The rows of ``DESCRIBE HISTORY``; None if only that can tell."""
+
+    def detail(self, parts: tuple[str, ...]) -> Row | None:
+        """The row of ``DESCRIBE DETAIL``; None if only that can tell."""
+
+
 class SparkWarehouse:
     """The planner's warehouse, on a dbt connection.
 
     Args:
         query: Runs a statement and gives its rows, as dicts by column name.
-        briefly: Surrounds a statement whose job reads next to nothing.
+        logs: Tell of Delta tables without a statement; None where there is no such way.
     """
 
-    def __init__(self, query: Query, briefly: Briefly = nullcontext) -> None:
+    def __init__(self, query: Query, logs: Logs | None = None) -> None:
         """Take what runs statements."""
         self._query = query
-        self._briefly = briefly
+        self._logs = logs
 
     def history(self, parts: tuple[str, ...], limit: int | None) -> Sequence[Commit] | None:
         """A table's commits, newest first; None if it is missing or not a Delta table."""
-        most = "" if limit is None else f" LIMIT {limit}"
-        question = f"DESCRIBE HISTORY {quoted_name(parts)}{most}"
-        with self._briefly():
+        rows = self._logs.history(parts, limit) if self._logs else None
+        if rows is None:
+            most = "" if limit is None else f" LIMIT {limit}"
+            question = f"DESCRIBE HISTORY {quoted_name(parts)}{most}"
             rows = self._ask(question, *_MISSING, *_NOT_DELTA)
         return None if rows is None else [_commit(row) for row in rows]
 
@@ -74,8 +83,10 @@ class SparkWarehouse:
 
     def detail(self, parts: tuple[str, ...]) -> Detail | None:
         """A Delta table's newest version; None if it cannot be told."""
+        row = self._logs.detail(parts) if self._logs else None
         try:
-            (row,) = self._query(f"DESCRIBE DETAIL {quoted_name(parts)}")
+            if row is None:
+                (row,) = self._query(f"DESCRIBE DETAIL {quoted_name(parts)}")
         except DbtRuntimeError:
             return None
         if row["format"] != "delta":
@@ -155,7 +166,7 @@ class RunWarehouse(SparkWarehouse):
         query: Runs a statement and gives its rows.
         sources: The tables that nothing in the project writes, as (schema, name) in lower case.
         answers: What the run's models asked about them before.
-        briefly: Surrounds a statement whose job reads next to nothing.
+        logs: Tell of Delta tables without a statement; None where there is no such way.
     """
 
     def __init__(
@@ -163,10 +174,10 @@ class RunWarehouse(SparkWarehouse):
         query: Query,
         sources: Iterable[tuple[str, str]],
         answers: Answers,
-        briefly: Briefly = nullcontext,
+        logs: Logs | None = None,
     ) -> None:
         """Take what runs statements, and what is known already."""
-        super().__init__(query, briefly)
+        super().__init__(query, logs)
         self._sources = frozenset(sources)
         self._answers = answers
 

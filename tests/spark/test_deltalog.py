@@ -1,0 +1,135 @@
+"""What a table's log tells is what Delta's own statements tell; or it is left to them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from dbt.adapters.sparkivm.deltalog import DeltaLogs
+from dbt.adapters.sparkivm.warehouse import SparkWarehouse
+from tests.spark.workbench import FEED, Bench
+
+OTHER = {
+    "": "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog",
+    ".url": "jdbc:derby:memory:other;create=true",
+    ".driver": "org.apache.derby.iapi.jdbc.AutoloadedDriver",
+}
+ICT = "tblproperties (delta.enableInCommitTimestamps = true)"
+
+
+@pytest.fixture
+def logs(bench: Bench) -> DeltaLogs:
+    """The logs of the bench's session."""
+    return DeltaLogs(bench.handle)
+
+
+def folder(bench: Bench, table: str) -> Path:
+    """Where a table's log lies."""
+    (row,) = bench.query(f"describe detail {table}")
+    return Path(row["location"].removeprefix("file:")) / "_delta_log"
+
+
+def test_commits_of_all_kinds(bench: Bench, logs: DeltaLogs) -> None:
+    bench.table("t", "k int, v string", "(1, 'a')", "(2, 'ü')")
+    metadata = "spark.databricks.delta.commitInfo.userMetadata"
+    bench.handle.session.conf.set(metadata, "b\nü")
+    bench.sql("update t set v = 'c' where k = 1", f"reset {metadata}")
+    bench.sql(
+        "delete from t where k = 2",
+        "merge into t using (select 3 as k, 'd' as v) s on s.k = t.k "
+        "when not matched then insert *",
+        "alter table t set tblproperties (a = 'b')",
+        "alter table t add columns (w int)",
+        "optimize t",
+        "insert overwrite t values (7, 'e', 1)",
+        "create or replace table t using delta as select 1 as k",
+    )
+    name = (bench.schema, "t")
+    by_log, by_sql = SparkWarehouse(bench.query, logs), SparkWarehouse(bench.query)
+    expected = by_sql.history(name, None)
+    assert expected is not None
+    assert {c.operation for c in expected} >= {"MERGE", "UPDATE", "DELETE", "WRITE", "ADD COLUMNS"}
+    assert "b\nü" in {c.user_metadata for c in expected}
+    for limit in (1, 3, len(expected), 20):
+        assert logs.history(name, limit) is not None
+        assert by_log.history(name, limit) == expected[:limit]
+    assert logs.detail(name) is not None
+    assert by_log.detail(name) == by_sql.detail(name)
+    assert by_log.history(("spark_catalog", *name), 1) == expected[:1]
+
+
+def test_a_commit_by_another_process_is_seen(bench: Bench, logs: DeltaLogs) -> None:
+    bench.table("t", "k int", "(1)")
+    name = (bench.schema, "t")
+    (before,) = logs.history(name, 1) or []
+    newest = folder(bench, "t") / f"{before['version']:020d}.json"
+    copy = newest.with_name(f"{before['version'] + 1:020d}.json")
+    copy.write_text(newest.read_text())
+    (after,) = logs.history(name, 1) or []
+    assert after["version"] == before["version"] + 1
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        f"create table t (k int) using delta {ICT}",
+        "create table t (k int) using parquet",
+        "create view t as select 1 as k",
+        "create temporary view t as select 1 as k",
+        "select 1",
+    ],
+    ids=["own times", "no delta", "view", "temporary view", "missing"],
+)
+def test_what_is_no_usual_delta_table_is_left_to_sql(
+    bench: Bench, logs: DeltaLogs, make: str
+) -> None:
+    bench.sql(make)
+    assert logs.history((bench.schema, "t"), 1) is None
+
+
+@pytest.mark.parametrize("moved", [0, -60])
+def test_times_that_delta_moves_are_left_to_sql(bench: Bench, logs: DeltaLogs, moved: int) -> None:
+    """Delta gives each commit a time after the one before it."""
+    bench.table("t", "k int", "(1)")
+    log = folder(bench, "t")
+    first = (log / f"{0:020d}.json").stat().st_mtime_ns
+    second = first + moved * 10**9
+    os.utime(log / f"{1:020d}.json", ns=(second, second))
+    name = (bench.schema, "t")
+    assert logs.history(name, 2) is None
+    assert [c.version for c in SparkWarehouse(bench.query, logs).history(name, 2) or []] == [1, 0]
+
+
+def test_commits_that_the_log_forgot_are_left_to_sql(bench: Bench, logs: DeltaLogs) -> None:
+    bench.table("t", "k int", *(f"({k})" for k in range(3)))
+    for k in range(11):
+        bench.sql(f"insert into t values ({k})")
+    (folder(bench, "t") / f"{0:020d}.json").unlink()
+    name = (bench.schema, "t")
+    assert len(logs.history(name, 5) or []) == 5
+    assert logs.history(name, 13) is None
+    assert logs.history(name, 100) is None
+    assert logs.history(name, None) is None
+
+
+def test_a_table_of_another_catalog_is_left_to_sql(bench: Bench, logs: DeltaLogs) -> None:
+    bench.sql(f"create table t using delta {FEED} as select 1 as k")
+    assert logs.history((bench.schema, "t"), 1) is not None
+    assert logs.history(("other", bench.schema, "t"), 1) is None
+    for key, value in OTHER.items():
+        bench.handle.session.conf.set(f"spark.sql.catalog.other{key}", value)
+    bench.sql("use other")
+    assert logs.history((bench.schema, "t"), 1) is None
+
+
+def test_a_refresh_with_nothing_to_do_starts_no_job(bench: Bench) -> None:
+    bench.table("t", "k int, v int", "(1, 2)", "(3, 4)")
+    view = bench.view(f"select k, sum(v) as v from {bench.schema}.t group by k")
+    bench.sql("insert into t values (1, 5)")
+    bench.refresh()
+    store = bench.handle.session.sparkContext._jsc.sc().statusStore()
+    before = store.jobsList(None).size()
+    assert view.run().refresh.strategy.value == "noop"
+    assert store.jobsList(None).size() == before
