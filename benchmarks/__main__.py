@@ -19,6 +19,7 @@ from typing import Any
 
 from benchmarks import report
 from benchmarks.catalog import CHANGES, QUERIES, SHARES
+from benchmarks.figures import beside
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "benchmarks"
@@ -56,6 +57,7 @@ def _arguments() -> argparse.Namespace:
     add("--rounds", type=int, default=5, help="measurements of each figure")
     add("--only", nargs="+", choices=names, default=names, metavar="QUERY", help="these queries")
     add("--changes", nargs="+", choices=changes, default=changes, metavar="CHANGE")
+    add("--add", action="store_true", help="keep the results of other queries and changes")
     add("--results", type=Path, default=RESULTS, help="where the results go")
     add("--shares", nargs="+", type=float, default=SHARES, help="of lineitem, changed in `dag`")
     add("--threads", type=int, default=1, help="dbt's threads in `dag`")
@@ -77,6 +79,7 @@ def _child(given: argparse.Namespace, part: str, scale: float, folder: Path) -> 
     command += ["--only", *given.only, "--changes", *given.changes]
     command += ["--shares", *map(str, given.shares)]
     command += ["--without-stock"] if given.without_stock else []
+    command += ["--add"] if given.add else []
     subprocess.run(command, check=True, cwd=ROOT)
 
 
@@ -91,6 +94,7 @@ def _measure(given: argparse.Namespace, part: str, scale: float) -> None:
         from benchmarks import cold
 
         found["samples"] = cold.run(given.folder, scale, given.rounds)
+        report.write(given.results, part, scale, found)
     else:
         from benchmarks.workspace import Workspace
 
@@ -105,7 +109,6 @@ def _measure(given: argparse.Namespace, part: str, scale: float) -> None:
                 report.write(given.results, part, scale, found)
         else:
             _queries(given, workspace, scale, found)
-    report.write(given.results, part, scale, found)
 
 
 def _queries(
@@ -117,10 +120,12 @@ def _queries(
     named = {change.name.replace(",", "").replace(" ", "-"): change for change in CHANGES}
     changes = [named[name] for name in named if name in given.changes]
     queries = Queries(workspace, chosen, changes, given.rounds, not given.without_stock)
+    order = [(q.name, change.name) for change in CHANGES for q in QUERIES]
+    kept = report.samples(given.results, "queries", scale) if given.add else []
     for _ in queries.run():
         # Hours at large scales: what is measured is kept.
-        report.write(given.results, "queries", scale, found | {"samples": queries.samples})
-    found["samples"] = queries.samples
+        found["samples"] = beside(kept, queries.samples, order)
+        report.write(given.results, "queries", scale, found)
 
 
 def _machine() -> dict[str, object]:

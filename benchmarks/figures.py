@@ -83,3 +83,18 @@ def markdown(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 def in_order(samples: Sequence[Sample], *keys: str) -> list[tuple[Any, ...]]:
     """The different values of some keys, in the order in which they come."""
     return list(dict.fromkeys(tuple(sample[key] for key in keys) for sample in samples))
+
+
+def beside(
+    kept: Sequence[Sample], found: Sequence[Sample], order: Sequence[tuple[str, str]]
+) -> list[Sample]:
+    """The samples of one measurement and of earlier ones of other queries and changes.
+
+    Args:
+        kept: the earlier ones; those of a query and change that was measured again are left out.
+        found: the new ones.
+        order: in which queries and changes are told.
+    """
+    again = {(sample["query"], sample["change"]) for sample in found}
+    others = [s for s in kept if (s["query"], s["change"]) not in again]
+    return sorted([*others, *found], key=lambda s: order.index((s["query"], s["change"])))

@@ -50,6 +50,12 @@ def write(results: Path, part: str, scale: float, found: Mapping[str, Any]) -> N
     draw(samples, results / f"{name}.svg", f"{TITLES[part]}, SF {scale:g}")
 
 
+def samples(results: Path, part: str, scale: float) -> list[Sample]:
+    """The samples that `write` wrote before; none if there are none."""
+    file = results / f"{part}-sf{scale:g}.json"
+    return json.loads(file.read_text())["samples"] if file.exists() else []
+
+
 def as_json(found: Mapping[str, Any]) -> str:
     """As JSON, a sample a line."""
     about = {key: value for key, value in found.items() if key != "samples"}

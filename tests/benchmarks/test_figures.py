@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from benchmarks.catalog import PROJECT, QUERIES, sections
-from benchmarks.figures import Sample, figure, figure_of, markdown, ratio
+from benchmarks.figures import Sample, beside, figure, figure_of, markdown, ratio
 from benchmarks.report import as_json, dag_page, scales_page
 from benchmarks.status import number
 from benchmarks.trace import Statement
@@ -33,6 +33,13 @@ def test_a_ratio_is_that_of_the_medians_or_none() -> None:
     full, refresh = (figure_of(samples, way=way) for way in ("table", "refresh"))
     assert ratio(full, refresh) == 4
     assert ratio(full, figure_of(samples, way="floor")) is None
+
+
+def test_earlier_samples_stand_beside_those_of_other_queries_and_changes() -> None:
+    earlier = _samples(1.0, 2.0) + [{**s, "query": "q03"} for s in _samples(5.0)]
+    order = [("q03", "lineitem 1"), ("q01", "lineitem 1")]
+    both = beside(earlier, _samples(7.0), order)
+    assert [(s["query"], s["seconds"]) for s in both] == [("q03", 5.0), ("q01", 7.0)]
 
 
 def test_a_table_shows_ratios_shortly_and_gaps_as_such() -> None:
