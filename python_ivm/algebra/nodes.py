@@ -8,7 +8,7 @@ not be changed in place.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
@@ -58,14 +58,18 @@ class Node:
         """This operator over other inputs."""
         raise NotImplementedError
 
-    def walk(self) -> Iterator[Node]:
-        """This node and all below, from the top; one that stands in several places once."""
+    def walk(self, enters: Callable[[Node], bool] = lambda node: True) -> Iterator[Node]:
+        """This node and all below, from the top; one that stands in several places once.
+
+        Args:
+            enters: Whether to go to a node's inputs.
+        """
         seen = {id(self)}
         stack: list[Node] = [self]
         while stack:
             node = stack.pop()
             yield node
-            for child in reversed(node.inputs):
+            for child in reversed(node.inputs if enters(node) else ()):
                 if id(child) not in seen:
                     seen.add(id(child))
                     stack.append(child)
@@ -132,6 +136,27 @@ class Binary(Node):
     def with_inputs(self, inputs: tuple[Node, ...]) -> Node:
         """The same conditions over other inputs."""
         return replace(self, left=inputs[0], right=inputs[1])
+
+
+class Relation(Node):
+    """An operator whose columns are a relation's with names of their own.
+
+    Attributes:
+        relation: The relation's name.
+        names: The columns'.
+    """
+
+    relation: str
+    names: tuple[str, ...]
+
+    @cached_property
+    def schema(self) -> tuple[ColumnRef, ...]:
+        """The names."""
+        return tuple(ColumnRef(self.relation, name) for name in self.names)
+
+
+class ByPosition(Relation):
+    """An operator whose inputs have as many columns as it has names, and give them in order."""
 
 
 @dataclass(frozen=True)
@@ -347,31 +372,21 @@ class Generate(Unary):
 
 
 @dataclass(frozen=True)
-class TableFunction(Leaf):
+class TableFunction(Leaf, Relation):
     """The rows of a function of constants, such as range(3), which never change."""
 
     relation: str
     names: tuple[str, ...]
     function: exp.Expr
 
-    @property
-    def schema(self) -> tuple[ColumnRef, ...]:
-        """The names."""
-        return tuple(ColumnRef(self.relation, name) for name in self.names)
-
 
 @dataclass(frozen=True)
-class Values(Leaf):
+class Values(Leaf, Relation):
     """Constant rows, which never change."""
 
     relation: str
     names: tuple[str, ...]
     rows: tuple[tuple[exp.Expr, ...], ...]
-
-    @cached_property
-    def schema(self) -> tuple[ColumnRef, ...]:
-        """The names."""
-        return tuple(ColumnRef(self.relation, name) for name in self.names)
 
 
 @dataclass(frozen=True)
@@ -413,7 +428,7 @@ class Bindings(Aggregate):
 
 
 @dataclass(frozen=True)
-class UnionAll(Node):
+class UnionAll(ByPosition):
     """The bag union of inputs that have as many columns as there are names."""
 
     parts: tuple[Node, ...]
@@ -425,18 +440,13 @@ class UnionAll(Node):
         """The united relations."""
         return self.parts
 
-    @cached_property
-    def schema(self) -> tuple[ColumnRef, ...]:
-        """The union's names."""
-        return tuple(ColumnRef(self.relation, name) for name in self.names)
-
     def with_inputs(self, inputs: tuple[Node, ...]) -> Node:
         """The union of other inputs."""
         return replace(self, parts=inputs)
 
 
 @dataclass(frozen=True)
-class Recursion(Node):
+class Recursion(ByPosition):
     """WITH RECURSIVE: the anchor's rows, then round by round those that the step makes of the last.
 
     The step reads the rows of the last round as a :class:`WorkingTable`.
@@ -452,28 +462,18 @@ class Recursion(Node):
         """The anchor, then the step."""
         return (self.anchor, self.step)
 
-    @cached_property
-    def schema(self) -> tuple[ColumnRef, ...]:
-        """The names."""
-        return tuple(ColumnRef(self.relation, name) for name in self.names)
-
     def with_inputs(self, inputs: tuple[Node, ...]) -> Node:
         """The recursion of another anchor and step."""
         return replace(self, anchor=inputs[0], step=inputs[1])
 
 
 @dataclass(frozen=True)
-class WorkingTable(Leaf):
+class WorkingTable(Leaf, Relation):
     """The rows of a recursion's last round; it stands in the recursion's step only."""
 
     relation: str
     recursion: str
     names: tuple[str, ...]
-
-    @cached_property
-    def schema(self) -> tuple[ColumnRef, ...]:
-        """The recursion's names."""
-        return tuple(ColumnRef(self.relation, name) for name in self.names)
 
 
 @dataclass(frozen=True)

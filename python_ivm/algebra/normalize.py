@@ -13,12 +13,12 @@ from python_ivm.algebra.conditions import common_conjuncts
 from python_ivm.algebra.nodes import (
     Aggregate,
     At,
+    ByPosition,
     Filter,
     Join,
     Mark,
     Node,
     Project,
-    Recursion,
     Scan,
     Sort,
     UnionAll,
@@ -163,7 +163,7 @@ def prune_columns(plan: Node) -> Node:
         kept = _kept(node, used)
         for expression in kept.expressions:
             used |= columns_of(expression)
-        if isinstance(node, (UnionAll, Recursion)):
+        if isinstance(node, ByPosition):
             for part in node.inputs:
                 used |= set(part.schema)
     return bottom_up(plan, lambda node: _kept(node, used))

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from python_ivm.algebra.columns import columns_of
 from python_ivm.algebra.nodes import (
     Aggregate,
+    ByPosition,
     ClockFilter,
     Filter,
     FullJoin,
@@ -16,8 +17,6 @@ from python_ivm.algebra.nodes import (
     LeftJoin,
     Node,
     Project,
-    Recursion,
-    UnionAll,
 )
 from python_ivm.errors import Internal
 
@@ -95,7 +94,7 @@ def check(node: Node) -> Node:
             schema = current.schema
             if len(set(schema)) != len(schema):
                 raise Internal(f"{type(current).__name__} has two columns of one name: {schema}")
-        if isinstance(current, (UnionAll, Recursion)):
+        if isinstance(current, ByPosition):
             for part in current.inputs:
                 if len(part.schema) != len(current.names):
                     raise Internal(f"{type(current).__name__} has inputs of different widths")

@@ -33,7 +33,8 @@ def _counters(layout: Layout) -> Iterator[str]:
 
 
 def _operators(plan: Node) -> Iterator[str]:
-    for node in _outside_of_recursions(plan):
+    # A recursion is computed as a whole.
+    for node in plan.walk(lambda node: not isinstance(node, Recursion)):
         if isinstance(node, Aggregate) and not isinstance(node, Bindings):
             keys = ", ".join(key.name for key in node.keys)
             which = f"the changed groups of {keys}" if keys else "its one row"
@@ -49,16 +50,3 @@ def _operators(plan: Node) -> Iterator[str]:
                 f"{node.schema[0].relation}: the sorted rows, now and before, as LIMIT and OFFSET "
                 "keep others when any row changes"
             )
-
-
-def _outside_of_recursions(plan: Node) -> Iterator[Node]:
-    """A plan's operators, each once, but those within a recursion: it is computed as a whole."""
-    seen = {id(plan)}
-    stack = [plan]
-    while stack:
-        node = stack.pop()
-        yield node
-        for child in () if isinstance(node, Recursion) else reversed(node.inputs):
-            if id(child) not in seen:
-                seen.add(id(child))
-                stack.append(child)

@@ -218,7 +218,7 @@ class Binder:
     @staticmethod
     def beside(ctes: Mapping[str, Cte], name: str, plan: Node) -> Mapping[str, Cte]:
         """CTEs, and a relation that is bound already."""
-        return {**ctes, name: Cte(exp.Select(), {}, plan)}
+        return {**ctes, name: Cte(exp.CTE(), {}, plan)}
 
     def _with(self, tree: exp.Expr, ctes: Mapping[str, Cte]) -> Mapping[str, Cte]:
         with_ = tree.args.get("with_")
@@ -226,7 +226,7 @@ class Binder:
             return ctes
         scope = dict(ctes)
         for cte in with_.expressions:
-            scope[cte.alias] = Cte(cte.this, dict(scope))
+            scope[cte.alias] = Cte(cte, dict(scope))
         return scope
 
     def _set_operation(self, tree: exp.SetOperation, wanted: str, ctes: Mapping[str, Cte]) -> Node:
@@ -300,7 +300,7 @@ class Binder:
             if is_recursive(cte.tree):
                 cte.plan = recursion(self, cte.tree, cte.scope)
             else:
-                cte.plan = self.query(cte.tree, alias, cte.scope)
+                cte.plan = self.query(cte.tree.this, alias, cte.scope)
             return cte.plan
         return self.named(cte.plan, tuple(c.name for c in cte.plan.schema), self.name(alias))
 
@@ -329,7 +329,7 @@ class Binder:
 class Cte:
     """A CTE's tree, the CTEs that it can see, and its plan once it was named."""
 
-    tree: exp.Expr
+    tree: exp.CTE
     scope: Mapping[str, Cte]
     plan: Node | None = None
 
@@ -338,4 +338,5 @@ class Cte:
         """The names of its columns."""
         if self.plan is not None:
             return [column.name for column in self.plan.schema]
-        return list(self.tree.named_selects) if isinstance(self.tree, exp.Query) else []
+        query = self.tree.this
+        return list(query.named_selects) if isinstance(query, exp.Query) else []

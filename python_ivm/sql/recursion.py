@@ -56,57 +56,64 @@ _NOWHERE: dict[type[Node], str] = {
 """What an operator that may not is to the user."""
 
 
-def is_recursive(tree: exp.Expr) -> bool:
-    """Whether the query of a CTE names that CTE."""
-    own = tree.parent
-    with_ = own.parent if isinstance(own, exp.CTE) else None
-    if not isinstance(with_, exp.With) or not with_.recursive:
-        return False
-    return any(cte_of(table) is own for table in tree.find_all(exp.Table))
+def is_recursive(cte: exp.CTE) -> bool:
+    """Whether a CTE names itself."""
+    return isinstance(cte.parent, exp.With) and bool(cte.parent.recursive) and _names(cte, cte.this)
 
 
-def recursion(binder: Binder, tree: exp.Expr, ctes: Mapping[str, Cte]) -> Recursion:
+def _names(cte: exp.CTE, tree: exp.Expr) -> bool:
+    return any(cte_of(table) is cte for table in tree.find_all(exp.Table))
+
+
+def recursion(binder: Binder, cte: exp.CTE, ctes: Mapping[str, Cte]) -> Recursion:
     """Bind a recursive CTE.
 
     Args:
         binder: The model's.
-        tree: The query of the CTE.
-        ctes: The CTEs before it.
+        cte: The CTE.
+        ctes: Those before it.
 
     Raises:
         InvalidModel: If anchor and step have different numbers of columns.
         NotYetImplemented: If it is not the UNION ALL of an anchor and a step, or the step reads
             the rows of the last round by other operators than joins, filters and projections.
     """
-    own = tree.parent
-    assert isinstance(own, exp.CTE)
-    more = any(
-        tree.args.get(k) for k in ("distinct", "by_name", "order", "limit", "offset", "with_")
-    )
-    if not isinstance(tree, exp.Union) or more:
-        raise _no_rule("A recursive CTE that is not the UNION ALL of two queries", tree)
-    if any(cte_of(table) is own for table in tree.left.find_all(exp.Table)):
-        raise _no_rule("A recursive CTE whose first part names it", tree)
-    relation = binder.name(own.alias)
-    anchor = binder.query(tree.left, f"{relation}_anchor", ctes)
-    names = tuple(own.alias_column_names) or tuple(column.name for column in anchor.schema)
+    first, second = _parts(cte)
+    relation = binder.name(cte.alias)
+    anchor = binder.query(first, f"{relation}_anchor", ctes)
+    names = tuple(cte.alias_column_names) or tuple(column.name for column in anchor.schema)
     working = WorkingTable(relation, relation, names)
-    step = binder.query(tree.right, f"{relation}_step", binder.beside(ctes, own.alias, working))
-    widths = {len(anchor.schema), len(step.schema), len(names)}
-    if len(widths) > 1:
+    step = binder.query(second, f"{relation}_step", binder.beside(ctes, cte.alias, working))
+    if len(anchor.schema) != len(names) or len(step.schema) != len(names):
         raise InvalidModel(
             f"Anchor and step of a recursive CTE have {len(anchor.schema)} and {len(step.schema)} "
             f"columns, and the CTE {len(names)}",
-            **position(tree),
+            **position(cte.this),
         )
-    refused = set(map(type, _readers(step, relation)))
-    if refused:
-        kind = Bindings if Bindings in refused else min(refused, key=str)  # the others are for it
-        told = _NOWHERE.get(kind, "another operator")
-        raise _no_rule(f"A recursive CTE that reads itself below {told}", tree)
+    _refuse_readers(step, working, cte)
     return Recursion(
         _renamed(anchor, names, binder), _renamed(step, names, binder), relation, names
     )
+
+
+def _parts(cte: exp.CTE) -> tuple[exp.Expr, exp.Expr]:
+    """The queries of the anchor and of the step."""
+    tree = cte.this
+    more = ("distinct", "by_name", "order", "limit", "offset", "with_")
+    if not isinstance(tree, exp.Union) or any(tree.args.get(key) for key in more):
+        raise _no_rule("A recursive CTE that is not the UNION ALL of two queries", tree)
+    if _names(cte, tree.left):
+        raise _no_rule("A recursive CTE whose first part names it", tree)
+    return tree.left, tree.right
+
+
+def _refuse_readers(step: Node, working: WorkingTable, cte: exp.CTE) -> None:
+    """Refuse operators that read the working table though Spark does not let them."""
+    refused = set(map(type, _readers(step, working.recursion)))
+    if refused:
+        kind = Bindings if Bindings in refused else min(refused, key=str)  # the others are for it
+        told = _NOWHERE.get(kind, "another operator")
+        raise _no_rule(f"A recursive CTE that reads itself below {told}", cte.this)
 
 
 def _renamed(part: Node, names: tuple[str, ...], binder: Binder) -> Node:
@@ -134,7 +141,7 @@ def _reads_recursion(query: exp.Expr, seen: set[int]) -> bool:
     for cte in filter(None, map(cte_of, query.find_all(exp.Table))):
         if id(cte) not in seen:
             seen.add(id(cte))
-            if is_recursive(cte.this) or _reads_recursion(cte.this, seen):
+            if is_recursive(cte) or _reads_recursion(cte.this, seen):
                 return True
     return False
 

@@ -18,6 +18,7 @@ from python_ivm.algebra.columns import ColumnRef, Named, beside, columns_of, fir
 from python_ivm.algebra.nodes import (
     Aggregate,
     At,
+    ByPosition,
     ClockFilter,
     Filter,
     FullJoin,
@@ -407,7 +408,7 @@ class Renderer:
     def _union(self, node: UnionAll) -> exp.Query:
         return union_all([self._part(part, node) for part in node.parts])
 
-    def _part(self, part: Node, union: UnionAll | Recursion) -> exp.Query:
+    def _part(self, part: Node, union: ByPosition) -> exp.Query:
         """An input of a union with the union's columns."""
         if tuple(c.name for c in part.schema) == union.names and _is_closed(part):
             return self.query(part)

@@ -17,11 +17,10 @@ from sqlglot import exp
 from python_ivm.algebra.columns import ColumnRef, Named, substitute
 from python_ivm.algebra.nodes import (
     Aggregate,
+    ByPosition,
     Generate,
     Node,
     Project,
-    Recursion,
-    UnionAll,
     Window,
 )
 from python_ivm.algebra.plans import OncePerNode
@@ -277,7 +276,7 @@ def _computing(node: Node, column: ColumnRef, once: OncePerNode) -> exp.Expr | N
     if column.name in made and column.relation == getattr(node, "relation", None):
         found = made[column.name]
         return _origin(node.inputs[0], found, once) if isinstance(found, exp.Column) else found
-    if isinstance(node, (UnionAll, Recursion)):
+    if isinstance(node, ByPosition):
         number = node.schema.index(column)
         parts = (_origin(part, part.schema[number].expression(), once) for part in node.inputs)
         return next((p for p in parts if p is not None and _is_remembered(p)), None)
