@@ -72,6 +72,29 @@ def test_a_commit_by_another_process_is_seen(bench: Bench, logs: DeltaLogs) -> N
 
 
 @pytest.mark.parametrize(
+    "lines",
+    [
+        ['{"commitInfo":{"timestamp":1}}', '{"txn":{"appId":"a","version":1}}'],
+        ['{"txn":{"appId":"a","version":1}}', '{"commitInfo":{"operation":"WRITE"}}'],
+        ['{"txn":{"appId":"a","version":1}}'],
+        ['{"commitInfo":{"operation":"WRITE","operationParameters":{"mode":"Append"},'
+         '"operationMetrics":{"numOutputRows":2}}}'],
+    ],
+    ids=["no operation", "not first", "none", "numbers"],
+)  # fmt: skip
+def test_commits_of_other_writers(bench: Bench, logs: DeltaLogs, lines: list[str]) -> None:
+    bench.table("t", "k int", "(1)")
+    (folder(bench, "t") / f"{2:020d}.json").write_text("\n".join(lines) + "\n")
+    name = (bench.schema, "t")
+    by_log = SparkWarehouse(bench.query, logs).history(name, 3)
+    by_sql = SparkWarehouse(bench.query).history(name, 3)
+    assert by_log is not None and by_sql is not None
+    told = [[(c.version, c.timestamp, c.operation, c.change, c.rows) for c in commits]
+            for commits in (by_log, by_sql)]  # fmt: skip
+    assert told[0] == told[1] and len(told[0]) == 3
+
+
+@pytest.mark.parametrize(
     "make",
     [
         f"create table t (k int) using delta {ICT}",

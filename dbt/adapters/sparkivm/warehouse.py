@@ -236,7 +236,7 @@ def _commit(row: Row) -> Commit:
     return Commit(
         version=int(row["version"]),
         timestamp=_timestamp(row["timestamp"]),
-        operation=str(row["operation"]),
+        operation=str(row.get("operation")),
         mode=str(parameters.get("mode") or parameters.get("outputMode") or ""),
         metrics=_map(row.get("operationMetrics")),
         user_metadata=row.get("userMetadata"),
