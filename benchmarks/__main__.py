@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,8 @@ def _arguments() -> argparse.Namespace:
     add("--folder", type=Path, help=argparse.SUPPRESS)
     add("--part", help=argparse.SUPPRESS)
     given = parser.parse_args()
+    if find_spec("matplotlib") is None:  # or the first plot, after an hour, would tell
+        parser.error("what measures and plots is missing: run `make bench`, which installs it")
     if unknown := set(given.parts) - set(PARTS):
         parser.error(f"no such part: {', '.join(sorted(unknown))}")
     return given

@@ -235,6 +235,28 @@ def test_texts_dates_times_booleans_and_bytes(bench: Bench) -> None:
 
 
 @pytest.mark.thorough
+def test_structs_of_more_fields_than_spark_tells(bench: Bench) -> None:
+    """Of a struct DESCRIBE tells 25 fields; what came behind them was lost to the planner."""
+    fields = [f"f{number}" for number in range(30)]
+    kind = f"struct<{', '.join(f'{name}: int' for name in fields)}>"
+    wider = kind.replace("f29: int", "f29: bigint")
+    for table, its in (("a", kind), ("b", wider)):
+        row = f"cast(struct({', '.join(map(str, range(30)))}) as {its})"
+        bench.table(table, f"k int, s {its}", f"(1, {row})", "(2, null)")
+    columns = SparkWarehouse(bench.query).columns((bench.schema, "b"))
+    assert columns is not None and columns["s"] == wider.replace(" ", "")
+    bench.view("select s.f27 as x, count(*) as n, max(s) as most from a group by s.f27")
+    bench.view("select k, s from a union all select k, s from b")
+    bench.view("select distinct a.s.f28 as x, b.s as t from a left join b on a.s.f29 = b.s.f29")
+    bench.view("select k, s from a except select k, s from b")
+    for table, its in (("a", kind), ("b", wider)):
+        row = f"cast(struct({', '.join(map(str, range(1, 31)))}) as {its})"
+        bench.sql(f"insert into {table} values (3, {row}), (1, {row})")
+        bench.sql(f"delete from {table} where k = 2")
+    bench.refresh()
+    assert bench.query("set spark.sql.debug.maxToStringFields")[0]["value"] == "25"
+
+
 def test_structs_and_arrays_in_bags_and_keys(bench: Bench) -> None:
     bench.table(
         "r", "k int, a array<int>, s struct<x: int, y: string>, n array<struct<z: double>>",

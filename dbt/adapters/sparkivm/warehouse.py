@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 from dbt_common.exceptions import DbtRuntimeError
 from sqlglot import exp
 
+from dbt.adapters.sparkivm.conf import StatementConf, changed
 from python_ivm.refresh.answers import Answers
 from python_ivm.refresh.versions import CHANGE_FEED
 from python_ivm.sources.clock import Instant
@@ -30,6 +32,10 @@ _NOT_DELTA = (
     "is not a Delta table",
     "UNSUPPORTED_FEATURE.TABLE_OPERATION",
 )
+
+_FIELDS = "spark.sql.debug.maxToStringFields"
+_ALL = str(2**31 - 1)
+_CUT_OFF = re.compile(r"\.\.\. \d+ more fields")
 
 
 class Logs(Protocol):
@@ -66,7 +72,7 @@ class SparkWarehouse:
 
     def columns(self, parts: tuple[str, ...]) -> Mapping[str, str] | None:
         """A relation's columns and types; None if it is missing."""
-        rows = self._ask(f"DESCRIBE TABLE {quoted_name(parts)}", *_MISSING)
+        rows = self._described(f"DESCRIBE TABLE {quoted_name(parts)}", *_MISSING)
         if rows is None:
             return None
         columns: dict[str, str] = {}
@@ -127,8 +133,8 @@ class SparkWarehouse:
 
     def describe(self, sql: str) -> Sequence[tuple[str, str]]:
         """Names and types of a query's columns, without running it."""
-        rows = self._query(f"DESCRIBE QUERY {sql}")
-        return [(row["col_name"], row["data_type"]) for row in rows]
+        rows = self._described(f"DESCRIBE QUERY {sql}")
+        return [(row["col_name"], row["data_type"]) for row in rows or ()]
 
     def texts(self, sql: str) -> Sequence[Sequence[str | None]]:
         """The rows of a query whose columns are texts."""
@@ -148,6 +154,14 @@ class SparkWarehouse:
         except DbtRuntimeError:
             if SparkWarehouse.properties(self, parts).get(CHANGE_FEED) != "true":
                 raise
+
+    def _described(self, sql: str, *absent: str) -> list[Row] | None:
+        """The rows of a DESCRIBE with whole types: of a struct Spark tells 25 fields."""
+        rows = self._ask(sql, *absent)
+        if any(_CUT_OFF.search(row["data_type"] or "") for row in rows or ()):
+            with changed(StatementConf(self._query), {_FIELDS: _ALL}):
+                return self._ask(sql, *absent)
+        return rows
 
     def _ask(self, sql: str, *absent: str) -> list[Row] | None:
         """A query's rows; None if its error says that there is no such thing."""
