@@ -122,13 +122,25 @@ def _queries(
     chosen = [query for query in QUERIES if query.name in given.only]
     named = {change.name.replace(",", "").replace(" ", "-"): change for change in CHANGES}
     changes = [named[name] for name in named if name in given.changes]
-    queries = Queries(workspace, chosen, changes, given.rounds, not given.without_stock)
     order = [(q.name, change.name) for change in CHANGES for q in QUERIES]
-    kept = report.samples(given.results, "queries", scale) if given.add else []
+    kept = _kept(given.results, scale, found) if given.add else []
+    queries = Queries(workspace, chosen, changes, given.rounds, not given.without_stock)
     for _ in queries.run():
         # Hours at large scales: what is measured is kept.
         found["samples"] = beside(kept, queries.samples, order)
         report.write(given.results, "queries", scale, found)
+
+
+def _kept(results: Path, scale: float, found: dict[str, Any]) -> list[Any]:
+    """The samples of earlier measurements on the same machine.
+
+    Raises:
+        SystemExit: they were measured with other versions, and must not stand beside new ones.
+    """
+    earlier = report.read(results, "queries", scale)
+    if earlier and earlier["machine"] != found["machine"]:
+        raise SystemExit(f"--add: the results there were measured with {earlier['machine']}")
+    return earlier["samples"] if earlier else []
 
 
 def _machine() -> dict[str, object]:

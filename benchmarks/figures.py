@@ -91,10 +91,16 @@ def beside(
     """The samples of one measurement and of earlier ones of other queries and changes.
 
     Args:
-        kept: the earlier ones; those of a query and change that was measured again are left out.
+        kept: the earlier ones; those of a query and change that was measured again are left out,
+            and those of one that there is no more.
         found: the new ones.
         order: in which queries and changes are told.
     """
-    again = {(sample["query"], sample["change"]) for sample in found}
-    others = [s for s in kept if (s["query"], s["change"]) not in again]
-    return sorted([*others, *found], key=lambda s: order.index((s["query"], s["change"])))
+    places = {both: place for place, both in enumerate(order)}
+    again = {_both(sample) for sample in found}
+    others = [s for s in kept if _both(s) in places and _both(s) not in again]
+    return sorted([*others, *found], key=lambda s: places[_both(s)])
+
+
+def _both(sample: Sample) -> tuple[str, str]:
+    return sample["query"], sample["change"]

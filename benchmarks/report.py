@@ -50,10 +50,10 @@ def write(results: Path, part: str, scale: float, found: Mapping[str, Any]) -> N
     draw(samples, results / f"{name}.svg", f"{TITLES[part]}, SF {scale:g}")
 
 
-def samples(results: Path, part: str, scale: float) -> list[Sample]:
-    """The samples that `write` wrote before; none if there are none."""
+def read(results: Path, part: str, scale: float) -> dict[str, Any]:
+    """What `write` wrote before; empty if it did not."""
     file = results / f"{part}-sf{scale:g}.json"
-    return json.loads(file.read_text())["samples"] if file.exists() else []
+    return json.loads(file.read_text()) if file.exists() else {}
 
 
 def as_json(found: Mapping[str, Any]) -> str:

@@ -12,8 +12,8 @@ from python_ivm.sources.history import Commit, Detail
 Name = tuple[str, ...]
 T = TypeVar("T")
 
-_RECENT = 8
-"""So many commits are asked for at the least: to read a few costs no more than to read one."""
+_RECENT = 4
+"""So many commits are asked for at the least: to read a few costs little more than to read one."""
 
 _DETAIL = "detail"
 
@@ -69,8 +69,11 @@ class Answers:
         table: _Table, limit: int | None, ask: Callable[[int | None], Sequence[Commit] | None]
     ) -> None:
         newest = table.commits[0].version if table.commits else None
+        seen = None
         detail = table.others.get(_DETAIL)
-        seen = detail.modified if isinstance(detail, Detail) else None
+        if isinstance(detail, Detail):
+            newest = detail.version if newest is None else newest
+            seen = detail.modified
         most = None if limit is None else max(limit, _RECENT)
         while True:
             found = ask(most)
@@ -80,7 +83,7 @@ class Answers:
             if newest is None:
                 newest = next((c.version for c in found if c.timestamp == seen), None)
             complete = most is None or len(found) < most
-            if newest is None and seen is not None and not complete:
+            if newest is None and seen is not None and not complete and _may_follow(found, seen):
                 most = 2 * (most or 1)
                 continue
             # Commits that came since the first question are not seen.
@@ -108,3 +111,9 @@ class Answers:
 
     def _table(self, parts: Name) -> _Table:
         return self._tables.setdefault(parts, _Table())
+
+
+def _may_follow(commits: Sequence[Commit], time: str) -> bool:
+    """Whether the commit of a time may be older than these."""
+    oldest = commits[-1].timestamp
+    return not (oldest.isdigit() and time.isdigit()) or int(oldest) > int(time)

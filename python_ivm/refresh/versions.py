@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from python_ivm.errors import InvalidModel
 from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import Warehouse
-from python_ivm.sources.history import Change, SourceChange, SourceVersion, since
+from python_ivm.sources.history import Change, Detail, SourceChange, SourceVersion, since
 from python_ivm.sql.parse import TableReference
 from python_ivm.state.bookmark import NOT_BUILT, Found, newest
 
@@ -50,7 +50,7 @@ def change_since(
         steady: Whether it has probably not changed.
     """
     detail = warehouse.detail(parts) if steady else None
-    if detail is not None and detail.modified == bookmark.timestamp:
+    if detail is not None and _is_at(detail, bookmark):
         return SourceChange(parts, bookmark, bookmark, Change.NONE, rows=0)
     name = ".".join(parts)
     latest = warehouse.history(parts, 1)
@@ -76,11 +76,17 @@ def change_since(
     return change
 
 
+def _is_at(detail: Detail, bookmark: SourceVersion) -> bool:
+    """Whether a table's newest version is that of a bookmark."""
+    same = detail.version is None or detail.version == bookmark.version
+    return same and detail.modified == bookmark.timestamp
+
+
 def is_delta(warehouse: Warehouse, parts: tuple[str, ...], steady: bool) -> bool:
     """Whether a name is a Delta table's.
 
-    The history is a job of Spark's for every table. What a table tells of itself is none for one
-    that has not changed since Spark read it, but more than one for a changed table.
+    By statements, the history is a job of Spark's for every table. What a table tells of itself is
+    none for one that has not changed since Spark read it, but more than one for a changed table.
     """
     return (steady and warehouse.detail(parts) is not None) or bool(warehouse.history(parts, 1))
 

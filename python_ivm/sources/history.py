@@ -38,6 +38,7 @@ _ROWS = {
 """The metrics that count an operation's changed rows."""
 
 
+_SECOND = 1_000
 _DAY = 86_400_000
 """In milliseconds, as the times of commits are."""
 
@@ -122,10 +123,12 @@ class Detail:
     Attributes:
         modified: The time of its commit, as its history gives it.
         bytes: The size of its files; None if it is not known.
+        version: Its number; None if it is not told.
     """
 
     modified: str
     bytes: int | None
+    version: int | None = None
 
 
 def classify(commits: Sequence[Commit]) -> Change:
@@ -176,6 +179,17 @@ class SourceChange:
         return self.change not in (Change.NONE, Change.COLUMNS)
 
 
+def _is_time_of(commit: str, bookmark: str) -> bool:
+    """Whether a commit has a bookmark's time.
+
+    Of commits at one time Delta moves the later ones on by a millisecond each, unless the first of
+    them is beyond the history that was asked for. A table that was made anew has later commits.
+    """
+    if not (commit.isdigit() and bookmark.isdigit()):
+        return commit == bookmark
+    return 0 <= int(bookmark) - int(commit) < _SECOND
+
+
 def since(
     parts: tuple[str, ...], bookmark: SourceVersion, commits: Sequence[Commit]
 ) -> SourceChange | None:
@@ -196,7 +210,7 @@ def since(
     ordered = sorted(commits, key=lambda commit: commit.version)
     if not ordered or ordered[0].version != bookmark.version:
         return None
-    if ordered[0].timestamp != bookmark.timestamp:
+    if not _is_time_of(ordered[0].timestamp, bookmark.timestamp):
         return None
     newest = ordered[-1]
     pre = ordered[0]

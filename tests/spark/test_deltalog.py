@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -56,7 +57,9 @@ def test_commits_of_all_kinds(bench: Bench, logs: DeltaLogs) -> None:
         assert logs.history(name, limit) is not None
         assert by_log.history(name, limit) == expected[:limit]
     assert logs.detail(name) is not None
-    assert by_log.detail(name) == by_sql.detail(name)
+    told = by_sql.detail(name)
+    assert told is not None
+    assert by_log.detail(name) == replace(told, version=expected[0].version)
     assert by_log.history(("spark_catalog", *name), 1) == expected[:1]
 
 
@@ -145,6 +148,49 @@ def test_a_table_of_another_catalog_is_left_to_sql(bench: Bench, logs: DeltaLogs
         bench.handle.session.conf.set(f"spark.sql.catalog.other{key}", value)
     bench.sql("use other")
     assert logs.history((bench.schema, "t"), 1) is None
+
+
+def test_a_folder_of_delta_under_a_table_of_another_format_is_left_to_sql(
+    bench: Bench, logs: DeltaLogs
+) -> None:
+    bench.table("t", "k int", "(1)")
+    (told,) = bench.query("describe detail t")
+    bench.sql(f"create table p (k int) using parquet location '{told['location']}'")
+    name = (bench.schema, "p")
+    assert logs.history(name, 1) is None
+    assert SparkWarehouse(bench.query, logs).history(name, 1) is None
+
+
+def test_a_schema_named_like_a_catalog_is_left_to_sql(bench: Bench, logs: DeltaLogs) -> None:
+    bench.table("t", "k int", "(1)")
+    bench.handle.session.conf.set(f"spark.sql.catalog.{bench.schema}", OTHER[""])
+    assert logs.history((bench.schema, "t"), 1) is None
+
+
+def test_the_size_of_a_table_that_spark_has_not_read_yet_takes_no_job(
+    bench: Bench, logs: DeltaLogs
+) -> None:
+    bench.table("t", "k int", "(1)", "(2)")
+    name = (bench.schema, "t")
+    expected = SparkWarehouse(bench.query).detail(name)
+    session = bench.handle.session
+    store = session.sparkContext._jsc.sc().statusStore()
+    session._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+    before = store.jobsList(None).size()
+    found = SparkWarehouse(bench.query, logs).detail(name)
+    assert store.jobsList(None).size() == before
+    assert expected is not None and found == replace(expected, version=1)
+
+
+def test_the_session_of_the_connection_is_asked_and_the_one_before_it_is_back(
+    bench: Bench, logs: DeltaLogs
+) -> None:
+    bench.table("t", "k int", "(1)")
+    sessions = bench.handle.session._jvm.org.apache.spark.sql.classic.SparkSession
+    other = bench.new_session()
+    sessions.setActiveSession(other._jsparkSession)
+    assert logs.history((bench.schema, "t"), 1) is not None
+    assert sessions.getActiveSession().get().equals(other._jsparkSession)
 
 
 def test_a_refresh_with_nothing_to_do_starts_no_job(bench: Bench) -> None:

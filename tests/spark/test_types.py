@@ -234,7 +234,6 @@ def test_texts_dates_times_booleans_and_bytes(bench: Bench) -> None:
         )
 
 
-@pytest.mark.thorough
 def test_structs_of_more_fields_than_spark_tells(bench: Bench) -> None:
     """Of a struct DESCRIBE tells 25 fields; what came behind them was lost to the planner."""
     fields = [f"f{number}" for number in range(30)]
@@ -257,6 +256,7 @@ def test_structs_of_more_fields_than_spark_tells(bench: Bench) -> None:
     assert bench.query("set spark.sql.debug.maxToStringFields")[0]["value"] == "25"
 
 
+@pytest.mark.thorough
 def test_structs_and_arrays_in_bags_and_keys(bench: Bench) -> None:
     bench.table(
         "r", "k int, a array<int>, s struct<x: int, y: string>, n array<struct<z: double>>",

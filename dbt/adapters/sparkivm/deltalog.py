@@ -1,16 +1,17 @@
-"""What Delta tables tell of themselves, read from their logs in Spark's JVM: no statement, no job.
+"""What Delta tables tell of themselves, read from their logs in Spark's JVM without a statement.
 
 A log is a folder of files that the Delta protocol describes (section "Delta Log Entries"); which
-of them is the newest, Delta knows. Whatever is out of the ordinary is left to SQL: tables of other
-catalogs, of which Delta's commits may lie elsewhere; commits with times of their own; a clock that
-went back.
+of them is the newest, Delta knows. Whatever is out of the ordinary is left to SQL: what is no Delta
+table of Spark's own catalog; commits with times of their own; a clock that went back.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dbt.adapters.events.logging import AdapterLogger
@@ -29,6 +30,7 @@ T = TypeVar("T")
 _MOST = 32
 """Of more commits one job of Spark's reads faster."""
 _CATALOG = "spark_catalog"
+_CATALOGS = "spark.sql.catalog."
 _DELTAS_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 
 
@@ -42,7 +44,6 @@ class DeltaLogs:
     def __init__(self, handle: SessionHandle) -> None:
         """Take the session."""
         self._handle = handle
-        self._java: _Java | None = None
 
     def history(self, parts: tuple[str, ...], limit: int | None) -> list[Row] | None:
         """A table's newest commits as ``DESCRIBE HISTORY`` tells them, which it is left to if None.
@@ -61,11 +62,12 @@ class DeltaLogs:
 
     def _told(self, parts: tuple[str, ...], tell: Callable[[_Log], T | None]) -> T | None:
         def look(session: SparkSession) -> T | None:
-            if not _is_deltas(session, parts):
+            if not _is_in_sparks_catalog(session, parts):
                 return None
-            if self._java is None:
-                self._java = _Java.of(session._jvm)
-            return tell(self._java.log(session._jsparkSession, parts))
+            java = _java(session._jvm)
+            with java.active(session._jsparkSession):
+                log = java.log(session._jsparkSession, *parts[-2:])
+                return None if log is None else tell(log)
 
         try:
             return self._handle.run(look)
@@ -74,47 +76,70 @@ class DeltaLogs:
             return None
 
 
-def _is_deltas(session: SparkSession, parts: tuple[str, ...]) -> bool:
-    """Whether a name means a table of Delta's own catalog, and not perhaps a temporary view."""
-    if len(parts) == 1:
+def _is_in_sparks_catalog(session: SparkSession, parts: tuple[str, ...]) -> bool:
+    """Whether a name can only mean a table or view of Spark's own catalog, extended by Delta."""
+    if session.conf.get(_CATALOGS + _CATALOG, "") != _DELTAS_CATALOG:
         return False
-    if session.conf.get(f"spark.sql.catalog.{_CATALOG}", "") != _DELTAS_CATALOG:
+    if len(parts) != 2:  # a name alone may be that of a temporary view
+        return len(parts) == 3 and parts[0] == _CATALOG
+    if session.conf.get(_CATALOGS + parts[0], None) is not None:
         return False
-    *catalog, _schema, _table = parts
-    return (catalog or [session._jsparkSession.catalog().currentCatalog()]) == [_CATALOG]
+    return bool(session._jsparkSession.catalog().currentCatalog() == _CATALOG)
 
 
 @dataclass(frozen=True)
 class _Java:
-    """The classes of Java; to find one by its name takes as long as to read a commit."""
+    """Classes of Java. To find one by its name takes as long as to read a commit."""
 
     path: Any
-    characters: Any
-    lines: Any
+    reader: Any
+    buffered: Any
     option: Any
     table: Any
+    utilities: Any
     delta: Any
+    sessions: Any
 
-    @classmethod
-    def of(cls, jvm: Any) -> _Java:
-        io, spark = jvm.java.io, jvm.org.apache.spark.sql
-        return cls(
-            jvm.org.apache.hadoop.fs.Path,
-            io.InputStreamReader,
-            io.BufferedReader,
-            jvm.scala.Option,
-            spark.catalyst.TableIdentifier,
-            spark.delta.DeltaLog,
-        )
+    @contextmanager
+    def active(self, session: Any) -> Generator[None, None, None]:
+        """Make a session the one that Delta asks for its settings and runs its jobs in."""
+        before = self.sessions.getActiveSession()
+        self.sessions.setActiveSession(session)
+        try:
+            yield
+        finally:
+            if before.isDefined():
+                self.sessions.setActiveSession(before.get())
+            else:
+                self.sessions.clearActiveSession()
 
-    def log(self, session: Any, parts: tuple[str, ...]) -> _Log:
-        """A table's log as of now."""
-        *_, schema, table = parts
+    def log(self, session: Any, schema: str, table: str) -> _Log | None:
+        """A table's log as of now; None if it is no Delta table."""
         name = self.table(table, self.option.apply(schema))
+        catalog = session.sessionState().catalog()
+        if not catalog.tableExists(name):
+            return None
+        if not self.utilities.isDeltaTable(catalog.getTableMetadata(name)):
+            return None
         found = self.delta.forTableWithSnapshot(session, name)
         log = found._1()
         folder = log.logPath()
         return _Log(self, folder, folder.getFileSystem(log.newDeltaHadoopConf()), found._2())
+
+
+@lru_cache(maxsize=1)
+def _java(jvm: Any) -> _Java:
+    io, spark = jvm.java.io, jvm.org.apache.spark.sql
+    return _Java(
+        jvm.org.apache.hadoop.fs.Path,
+        io.InputStreamReader,
+        io.BufferedReader,
+        jvm.scala.Option,
+        spark.catalyst.TableIdentifier,
+        spark.delta.DeltaTableUtils,
+        spark.delta.DeltaLog,
+        spark.classic.SparkSession,
+    )
 
 
 @dataclass(frozen=True)
@@ -145,11 +170,16 @@ class _Log:
         return commits or None
 
     def detail(self) -> Row | None:
-        size = self.snapshot.sizeInBytesIfKnown()
-        if not size.isDefined():
+        checksum = self.snapshot.checksumOpt()  # without it Delta would count in a job
+        if not checksum.isDefined():
             return None
-        modified = self._modified(self._file(self.snapshot.version()))
-        return {"format": "delta", "lastModified": str(modified), "sizeInBytes": size.get()}
+        version = self.snapshot.version()
+        return {
+            "format": "delta",
+            "lastModified": str(self._modified(self._file(version))),
+            "sizeInBytes": checksum.get().tableSizeBytes(),
+            "version": version,
+        }
 
     def _commit(self, version: int) -> Row | None:
         file = self._file(version)
@@ -166,7 +196,7 @@ class _Log:
         return int(self.files.getFileStatus(file).getModificationTime())
 
     def _first_line(self, file: Any) -> str:
-        lines = self.java.lines(self.java.characters(self.files.open(file), "UTF-8"))
+        lines = self.java.buffered(self.java.reader(self.files.open(file), "UTF-8"))
         try:
             return str(lines.readLine())
         finally:

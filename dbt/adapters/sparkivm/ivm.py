@@ -98,10 +98,9 @@ class IvmMixin(metaclass=AdapterMeta):
         """
         view = self.get_relation(None, request.view[0], request.view[1])
         sources, answers = _sources_of_this_run(graph)
-        warehouse = RunWarehouse(self._ivm_query, sources, answers, self._ivm_logs())
-        refresher = Refresher(
-            self._ivm_query, self._ivm_conf(), warehouse, lambda: self.drop_relation(view)
-        )
+        conf = self._ivm_conf()
+        warehouse = RunWarehouse(self._ivm_query, sources, answers, self._ivm_logs(), conf)
+        refresher = Refresher(self._ivm_query, conf, warehouse, lambda: self.drop_relation(view))
         with _as_dbt_errors(request.model):
             outcome = refresher.refresh(request)
         if outcome.refresh.warning:
@@ -126,19 +125,23 @@ class IvmMixin(metaclass=AdapterMeta):
     def ivm_explain(self, request: Request) -> str:
         """How a model is maintained, as text."""
         with _as_dbt_errors(request.model):
-            return explain(request, SparkWarehouse(self._ivm_query))
+            return explain(request, self._ivm_warehouse())
 
     @available.parse(lambda *a, **k: "")
     def ivm_consistency_query(self, view: BaseRelation) -> str:
         """The SQL of the rows in which a maintained view differs from its query."""
         with _as_dbt_errors(view.identifier):
             parts = (view.schema, view.identifier)
-            return consistency_query(parts, SparkWarehouse(self._ivm_query))
+            return consistency_query(parts, self._ivm_warehouse())
 
     def _ivm_settings(self) -> dict[str, str]:
         """The session settings by which a query's result can differ."""
         conf = self._ivm_conf()
         return {key: conf.get(key) for key in _SETTINGS}
+
+    def _ivm_warehouse(self) -> SparkWarehouse:
+        """Answers about tables as of each question."""
+        return SparkWarehouse(self._ivm_query, self._ivm_logs(), self._ivm_conf())
 
     def _ivm_logs(self) -> DeltaLogs | None:
         """The logs of Delta tables, where Spark runs in this process."""

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 from dbt_common.exceptions import DbtRuntimeError
 from sqlglot import exp
 
-from dbt.adapters.sparkivm.conf import StatementConf, changed
+from dbt.adapters.sparkivm.conf import Conf, StatementConf, changed
 from python_ivm.refresh.answers import Answers
 from python_ivm.refresh.versions import CHANGE_FEED
 from python_ivm.sources.clock import Instant
@@ -33,8 +33,8 @@ _NOT_DELTA = (
     "UNSUPPORTED_FEATURE.TABLE_OPERATION",
 )
 
-_FIELDS = "spark.sql.debug.maxToStringFields"
-_ALL = str(2**31 - 1)
+_FIELDS_TOLD = "spark.sql.debug.maxToStringFields"
+_ALL_FIELDS = str(2**31 - 1)
 _CUT_OFF = re.compile(r"\.\.\. \d+ more fields")
 
 
@@ -54,12 +54,14 @@ class SparkWarehouse:
     Args:
         query: Runs a statement and gives its rows, as dicts by column name.
         logs: Tell of Delta tables without a statement; None where there is no such way.
+        conf: The session's settings; None if statements change them.
     """
 
-    def __init__(self, query: Query, logs: Logs | None = None) -> None:
+    def __init__(self, query: Query, logs: Logs | None = None, conf: Conf | None = None) -> None:
         """Take what runs statements."""
         self._query = query
         self._logs = logs
+        self._conf = conf or StatementConf(query)
 
     def history(self, parts: tuple[str, ...], limit: int | None) -> Sequence[Commit] | None:
         """A table's commits, newest first; None if it is missing or not a Delta table."""
@@ -98,7 +100,8 @@ class SparkWarehouse:
         if row["format"] != "delta":
             return None
         size = row["sizeInBytes"]
-        return Detail(_timestamp(row["lastModified"]), None if size is None else int(size))
+        bytes_ = None if size is None else int(size)
+        return Detail(_timestamp(row["lastModified"]), bytes_, row.get("version"))
 
     def namespace(self) -> tuple[str, str]:
         """The session's catalog and schema."""
@@ -159,7 +162,7 @@ class SparkWarehouse:
         """The rows of a DESCRIBE with whole types: of a struct Spark tells 25 fields."""
         rows = self._ask(sql, *absent)
         if any(_CUT_OFF.search(row["data_type"] or "") for row in rows or ()):
-            with changed(StatementConf(self._query), {_FIELDS: _ALL}):
+            with changed(self._conf, {_FIELDS_TOLD: _ALL_FIELDS}):
                 return self._ask(sql, *absent)
         return rows
 
@@ -181,6 +184,7 @@ class RunWarehouse(SparkWarehouse):
         sources: The tables that nothing in the project writes, as (schema, name) in lower case.
         answers: What the run's models asked about them before.
         logs: Tell of Delta tables without a statement; None where there is no such way.
+        conf: The session's settings; None if statements change them.
     """
 
     def __init__(
@@ -189,9 +193,10 @@ class RunWarehouse(SparkWarehouse):
         sources: Iterable[tuple[str, str]],
         answers: Answers,
         logs: Logs | None = None,
+        conf: Conf | None = None,
     ) -> None:
         """Take what runs statements, and what is known already."""
-        super().__init__(query, logs)
+        super().__init__(query, logs, conf)
         self._sources = frozenset(sources)
         self._answers = answers
 

@@ -79,6 +79,19 @@ def test_commits_that_came_since_a_tables_newest_version_was_asked_are_not_seen(
     assert versions(answers, 20, log) == list(range(100, 80, -1))
 
 
+def test_a_newest_version_that_was_told_is_the_limit() -> None:
+    answers, log = Answers(), Log(105)
+    answers.detail(TABLE, lambda: Detail("moved", 7, 100))
+    assert versions(answers, 1, log) == [100]
+
+
+def test_a_newest_version_at_a_time_of_no_commit_is_not_looked_for_in_the_whole_history() -> None:
+    answers, log = Answers(), Log(1000)
+    answers.detail(TABLE, lambda: Detail("1001", None))
+    assert versions(answers, 1, log) == [1000]
+    assert len(log.asked) == 1
+
+
 def test_a_newest_version_that_the_history_does_not_name_is_no_limit() -> None:
     answers, log = Answers(), Log(3)
     answers.detail(TABLE, lambda: Detail("of another table", None))

@@ -100,6 +100,26 @@ def test_a_bookmark_that_is_not_in_the_history_cannot_be_continued(history: list
     assert since(("s", "x"), SourceVersion(3, "t3"), history) is None
 
 
+@pytest.mark.parametrize(
+    ("commit", "bookmark", "same"),
+    [
+        ("1700000000000", "1700000000000", True),
+        # The commit before, at the same time, is beyond the history that was asked for.
+        ("1700000000000", "1700000000001", True),
+        ("1700000000001", "1700000000000", False),
+        ("1700000000000", "1700000001000", False),
+        ("2024-01-01", "2024-01-01", True),
+        ("2024-01-01", "2024-01-02", False),
+    ],
+)
+def test_a_bookmark_knows_its_commit_by_a_time_that_delta_may_have_moved(
+    commit: str, bookmark: str, same: bool
+) -> None:
+    history = [Commit(7, "1700000009000", "OPTIMIZE"), Commit(6, commit, "WRITE", "Append")]
+    found = since(("s", "x"), SourceVersion(6, bookmark), history)
+    assert (found is not None) == same
+
+
 # -- what follows for a view ---------------------------------------------------------------
 
 
