@@ -12,7 +12,7 @@ from python_ivm.sources.history import Commit, Detail
 Name = tuple[str, ...]
 T = TypeVar("T")
 
-_RECENT = 4
+_RECENT = 8
 """So many commits are asked for at the least: to read a few costs little more than to read one."""
 
 _DETAIL = "detail"
