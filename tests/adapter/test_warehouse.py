@@ -42,6 +42,13 @@ def test_a_commit_of_the_history(
     assert (found[0].change, found[0].rows) == (change, rows)
 
 
+def test_columns_end_where_partitions_are_told() -> None:
+    rows = [("#x", "int"), ("k", "bigint"), ("# Partition Information", ""), ("# col_name", "data")]
+    told = [{"col_name": name, "data_type": kind, "comment": ""} for name, kind in rows]
+    found = SparkWarehouse(lambda sql: told).columns(("s", "x"))
+    assert found == {"#x": "int", "k": "bigint"}
+
+
 def test_a_time_from_a_server_is_the_same_in_every_time_zone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -79,7 +79,7 @@ class SparkWarehouse:
             return None
         columns: dict[str, str] = {}
         for row in rows:
-            if not row["col_name"] or row["col_name"].startswith("#"):
+            if not row["data_type"]:  # the title of what is told of partitions and clustering
                 break
             columns[row["col_name"]] = row["data_type"]
         return columns
