@@ -25,7 +25,7 @@ def delta(node: Join, changes: Changes, inner: Callable[[Node, Changes], list[Te
         later = [changes.pre(p) for p in node.parts[index + 1 :]]
         for term in inner(part, changes):
             conditions = tuple(term.over(c) for c in node.conditions)
-            others = connected_order(term.plan, [*earlier, *later], conditions)
+            others = connected_order(term.plan, [*earlier, *later], conditions, index)
             plan = Join((term.plan, *others), conditions)
             title = " ⋈ ".join([term.title, *(_title(o, node, changes, index) for o in others)])
             terms.append(replace(term, plan=plan, title=title))
@@ -33,23 +33,40 @@ def delta(node: Join, changes: Changes, inner: Callable[[Node, Changes], list[Te
 
 
 def connected_order(
-    first: Node, others: list[Node], conditions: tuple[exp.Expr, ...]
+    first: Node, others: list[Node], conditions: tuple[exp.Expr, ...], place: int
 ) -> list[Node]:
     """The order in which to join: from the delta outwards, along the conditions.
 
     Spark joins in the order of the text unless it has statistics of every column; a delta that
-    comes first keeps every intermediate result as small as the change.
+    comes first keeps every intermediate result as small as the change. Of several inputs that are
+    linked the one that stands nearest in the query to what is placed already comes next: what a
+    user writes side by side is mostly joined by a key, and what is far apart may be linked by
+    something that both happen to have.
+
+    Args:
+        first: The delta.
+        others: The other inputs, in the query's order.
+        conditions: Those of the join.
+        place: How many of the others stand before the delta in the query.
     """
     equalities = [isinstance(c, (exp.EQ, exp.NullSafeEQ)) for c in conditions]
     used = list(zip((columns_of(c) for c in conditions), equalities, strict=True))
-    placed = set(first.schema)
-    remaining = [(other, set(other.schema)) for other in others]
+    columns = set(first.schema)
+    places = {place}
+    remaining = [(i + (i >= place), other, set(other.schema)) for i, other in enumerate(others)]
     ordered: list[Node] = []
+
+    def rank(input_: tuple[int, Node, set[ColumnRef]]) -> tuple[tuple[int, int], int]:
+        position, _, own = input_
+        return _links(own, columns, used), -min(abs(position - other) for other in places)
+
     while remaining:
-        index = max(range(len(remaining)), key=lambda i: _links(remaining[i][1], placed, used))
-        chosen, own = remaining.pop(index)
-        ordered.append(chosen)
-        placed |= own
+        chosen = max(remaining, key=rank)
+        remaining.remove(chosen)
+        position, node, own = chosen
+        ordered.append(node)
+        places.add(position)
+        columns |= own
     return ordered
 
 

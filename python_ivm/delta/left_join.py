@@ -66,7 +66,8 @@ def _matched(node: LeftJoin, changes: Changes, right_terms: list[Term]) -> list[
         parts = left.parts if isinstance(left, Join) else (left,)
         own = left.conditions if isinstance(left, Join) else ()
         every = (*conditions, *own)
-        plan = Join((term.plan, *connected_order(term.plan, list(parts), every)), every)
+        others = connected_order(term.plan, list(parts), every, len(parts))
+        plan = Join((term.plan, *others), every)
         terms.append(replace(term, plan=plan, title=f"{term.title} ⋈ left rows before"))
     return terms
 

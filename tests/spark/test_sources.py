@@ -8,7 +8,7 @@ from dbt.adapters.sparkivm.warehouse import Row, SparkWarehouse
 from python_ivm.refresh.consistency import consistency_query
 from python_ivm.sources.clock import Instant
 from python_ivm.sql.clock import at
-from tests.spark.workbench import Bench, View, bag, refresher
+from tests.spark.workbench import FEED, Bench, View, bag, refresher
 
 pytestmark = pytest.mark.spark
 thorough = pytest.mark.thorough
@@ -51,6 +51,28 @@ def test_views_are_taken_apart_to_the_tables_below_them(xy: Bench, rounds: int) 
     xy.refresh("noop")
     xy.sql("create or replace view v1 as select i as k, v as `the value`, 1 as z from x")
     assert grouped.refresh("full").refresh.reason == "VIEW_CHANGED"
+
+
+def test_partitioned_and_clustered_tables(bench: Bench) -> None:
+    bench.sql(
+        f"create table p (k int, v int, day date) using delta partitioned by (day, k) {FEED}",
+        f"create table c (k int, v int, `#n` int) using delta cluster by (k) {FEED}",
+        "insert into p values (1, 5, date'2024-01-01'), (1, 6, date'2024-01-02'), "
+        "(2, 7, date'2024-01-02'), (null, 8, null)",
+        "insert into c values (1, 1, 1), (1, 1, 1), (2, 2, null)",
+    )
+    bench.view("select day, sum(v) as s, count(*) as n from p group by day")
+    bench.view("select p.k, p.day, c.v, c.`#n` from p left join c on p.k = c.k")
+    bench.sql(
+        "delete from p where day = date'2024-01-01'",
+        "insert into p values (3, 1, date'2024-01-03'), (1, 1, null)",
+        "update c set `#n` = 5 where k = 2",
+    )
+    bench.refresh()
+    bench.sql("update p set k = 2 where k is null", "optimize c", "delete from c where k = 1")
+    bench.refresh()
+    bench.sql("insert overwrite p partition (day = date'2024-01-02', k = 1) select 9")
+    bench.refresh()
 
 
 @thorough

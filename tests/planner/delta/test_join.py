@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from python_ivm.refresh.statements import Strategy
@@ -151,3 +153,40 @@ def test_a_join_in_parentheses_is_a_join(rs: Lake) -> None:
     rs.change("r", insert=[(3, "r3")])
     assert rs.run("m", sql).strategy is Strategy.INCREMENTAL
     rs.check("m")
+
+
+CYCLE = """
+    select nation.name, sum(lines.price) as revenue
+    from s.customers, s.orders, s.lines, s.suppliers, s.nations nation
+    where customers.id = orders.customer and lines.id = orders.id
+      and lines.supplier = suppliers.id and customers.nation = suppliers.nation
+      and suppliers.nation = nation.id
+    group by nation.name
+"""
+
+
+@pytest.mark.parametrize(
+    ("changed", "others"),
+    [
+        ("nations", ["suppliers", "lines", "orders", "customers"]),
+        ("suppliers", ["lines", "orders", "customers", "nations"]),
+        ("lines", ["orders", "customers", "suppliers", "nations"]),
+        ("customers", ["orders", "lines", "suppliers", "nations"]),
+    ],
+)
+def test_from_a_delta_outwards_to_what_stands_nearest(
+    lake: Lake, changed: str, others: list[str]
+) -> None:
+    """All customers of a supplier's nation were joined to it before its lines were looked up."""
+    lake.create("customers", {"id": "int", "nation": "int"}, [(1, 1)])
+    lake.create("orders", {"id": "int", "customer": "int"}, [(1, 1)])
+    lake.create("lines", {"id": "int", "supplier": "int", "price": "int"}, [(1, 1, 5)])
+    lake.create("suppliers", {"id": "int", "nation": "int"}, [(1, 1)])
+    lake.create("nations", {"id": "int", "name": "string"}, [(1, "n")])
+    view = View(lake, CYCLE)
+    row = {"nations": (1, "m"), "lines": (1, 1, 6)}.get(changed, (1, 1))
+    lake.change(changed, insert=[row])
+    assert re.findall(r"JOIN s\.(\w+)", view.planned().sql) == others
+    view.refresh()
+    lake.change(changed, delete=[row])
+    view.refresh()
