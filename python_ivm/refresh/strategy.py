@@ -320,10 +320,19 @@ class Planner:
         return max(bookmark.refresh if bookmark else 0, version + 1) + 1
 
     def _keep_old_view(self, bookmark: Bookmark | None, after: Bookmark) -> list[Statement]:
-        """Pin the view to the old state where the new state has other columns."""
-        if bookmark is None or not self.request.view_exists:
+        """Pin the view to the old state where the view of the new one will be another.
+
+        It is while the state has other columns, or the view's text asks the clock. So a run that
+        ends before it has made the view leaves one that does not count as the new state's.
+        """
+        if not self.request.view_exists:
             return []
-        if bookmark.fingerprint == after.fingerprint and bookmark.maintained:
+        if (
+            bookmark is not None
+            and bookmark.maintained
+            and bookmark.fingerprint == after.fingerprint
+            and bookmark.instant == after.instant
+        ):
             return []
         commits = self.warehouse.history(self.request.state, 1)
         view = self.warehouse.definition(self.request.view)

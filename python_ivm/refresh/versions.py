@@ -34,8 +34,9 @@ def shows_state(text: str, state: str) -> bool:
         text: The view's text.
         state: The state's name, without its schema.
     """
-    former = re.search(rf"{re.escape(state)}`?\s+version\s+as\s+of\b", text, re.IGNORECASE)
-    return state.lower() in text.lower() and former is None
+    own = rf"(?<!\w){re.escape(state)}(?!\w)"
+    former = re.search(rf"{own}`?\s+version\s+as\s+of\b", text, re.IGNORECASE)
+    return re.search(own, text, re.IGNORECASE) is not None and former is None
 
 
 def change_since(

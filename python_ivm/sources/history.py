@@ -10,7 +10,7 @@ _NO_DATA = frozenset(
     {
         "OPTIMIZE", "VACUUM START", "VACUUM END", "SET TBLPROPERTIES", "UNSET TBLPROPERTIES",
         "ADD CONSTRAINT", "DROP CONSTRAINT", "UPGRADE PROTOCOL", "CLUSTER BY", "REORG",
-        "COMPUTE STATS", "FSCK", "ADD FEATURE", "DROP FEATURE", "UPDATE COLUMN METADATA",
+        "COMPUTE STATS", "ADD FEATURE", "DROP FEATURE", "UPDATE COLUMN METADATA",
     }
 )  # fmt: skip
 """Operations that leave every row and column as it is."""
@@ -22,10 +22,14 @@ _REPLACING = frozenset(
     {
         "CREATE OR REPLACE TABLE AS SELECT", "REPLACE TABLE AS SELECT", "CREATE OR REPLACE TABLE",
         "REPLACE TABLE", "CREATE TABLE AS SELECT", "CREATE TABLE", "CONVERT", "CLONE",
-        "RENAME COLUMN", "DROP COLUMNS", "REPLACE COLUMNS", "UPDATE SCHEMA",
+        "RENAME COLUMN", "DROP COLUMNS", "REPLACE COLUMNS", "UPDATE SCHEMA", "RESTORE", "FSCK",
     }
 )  # fmt: skip
-"""Operations behind which a name may mean something else, so that the change feed says nothing."""
+"""Operations behind which a name may mean something else, so that the change feed says nothing.
+
+A restored table has the columns of then, and rows that came back with them are not in the feed; nor
+are those of lost files of which a repair rids the table.
+"""
 
 
 _ROWS = {
@@ -65,6 +69,7 @@ class Commit:
         mode: The write's mode, such as ``Append``; empty where the operation has none.
         metrics: The operation's metrics, as text or numbers.
         user_metadata: The text that the writer attached.
+        new_schema: Whether an overwrite may have given the table other columns or partitions.
     """
 
     version: int
@@ -73,6 +78,7 @@ class Commit:
     mode: str = ""
     metrics: Mapping[str, str] = field(default_factory=dict)
     user_metadata: str | None = None
+    new_schema: bool = False
 
     @property
     def change(self) -> Change:
@@ -81,7 +87,7 @@ class Commit:
             return Change.NONE
         if self.operation in _COLUMNS:
             return Change.COLUMNS
-        if self.operation in _REPLACING:
+        if self.operation in _REPLACING or self.new_schema:
             return Change.REPLACED
         if self.operation in ("WRITE", "STREAMING UPDATE", "COPY INTO") and self.mode == "Append":
             return Change.INSERTS

@@ -25,6 +25,13 @@ def commit(**row: object) -> Row:
     [
         ("WRITE", {"mode": "Append"}, APPENDED, Change.INSERTS, 2),
         ("WRITE", {"mode": "Overwrite"}, APPENDED, Change.GENERAL, None),
+        (
+            "WRITE",
+            {"mode": "Overwrite", "canOverwriteSchema": "true"},
+            APPENDED,
+            Change.REPLACED,
+            None,
+        ),
         ("STREAMING UPDATE", {"outputMode": "Append"}, APPENDED, Change.INSERTS, 2),
         ("STREAMING UPDATE", {"outputMode": "Complete"}, APPENDED, Change.GENERAL, None),
         ("OPTIMIZE", None, None, Change.NONE, 0),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -60,6 +61,16 @@ def test_a_run_killed_behind_its_merge_did_everything(filled: Bench) -> None:
 def test_a_first_build_killed_before_its_view(filled: Bench) -> None:
     view = View(filled, "m", SUMS)
     dies(view, before="CREATE OR REPLACE VIEW")
+    assert view.refresh("full").refresh.reason == "VIEW_MISSING"
+    filled.sql("insert into r values (1, 5)")
+    view.refresh()
+
+
+def test_a_first_build_over_an_empty_one_killed_before_its_view(filled: Bench) -> None:
+    """The view of `--empty` named the state, and so counted as that of the build."""
+    view = View(filled, "m", SUMS)
+    refresher(filled.query).refresh(replace(view.request(), partial=True))
+    dies(view, after="CREATE OR REPLACE TABLE")
     assert view.refresh("full").refresh.reason == "VIEW_MISSING"
     filled.sql("insert into r values (1, 5)")
     view.refresh()

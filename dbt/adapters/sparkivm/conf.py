@@ -6,6 +6,8 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any, Protocol
 
+from dbt_common.exceptions import DbtRuntimeError
+
 from dbt.adapters.sparkivm.session import SessionHandle
 
 
@@ -64,6 +66,9 @@ class StatementConf:
         self._query(f"RESET {key}")
 
 
+_UNDEFINED = "<undefined>"
+"""What ``SET`` tells of a setting that is not known."""
+
 INTERPRETED = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
@@ -95,3 +100,26 @@ def changed(conf: Conf, values: Mapping[str, str]) -> Generator[None, None, None
 def interpreted(conf: Conf) -> AbstractContextManager[None]:
     """Let Spark run a statement that reads little so (docs/decisions/0021)."""
     return changed(conf, INTERPRETED)
+
+
+_EXACT = {
+    # Delta refuses old versions whose files it would be allowed to delete; most are still there.
+    "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration": "false",
+    "spark.sql.files.ignoreMissingFiles": "false",
+    "spark.sql.files.ignoreCorruptFiles": "false",
+}
+
+
+def exact(conf: Conf) -> AbstractContextManager[None]:
+    """Let a statement read old versions as long as all of their files are there, and fail else."""
+    return changed(
+        conf, {key: value for key, value in _EXACT.items() if _differs(conf, key, value)}
+    )
+
+
+def _differs(conf: Conf, key: str, value: str) -> bool:
+    """Whether a setting has another value; not if this Spark does not know it."""
+    try:
+        return conf.get(key) not in (value, _UNDEFINED)
+    except DbtRuntimeError:
+        return False

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.sparkivm.conf import Conf, changed, interpreted, only_now
+from dbt.adapters.sparkivm.conf import Conf, changed, exact, interpreted, only_now
 from dbt.adapters.sparkivm.response import RefreshResponse
 from dbt.adapters.sparkivm.warehouse import Query, Row, SparkWarehouse
 from python_ivm.errors import Conflict
@@ -49,6 +49,7 @@ _FEED_GAP = (
     "DELTA_LOG_FILE_NOT_FOUND",
     "DELTA_VERSION_NOT_FOUND",
     "DELTA_FILE_NOT_FOUND",
+    "DELTA_UNSUPPORTED_TIME_TRAVEL_BEYOND_DELETED_FILE_RETENTION_DURATION",
     "FAILED_READ_FILE.FILE_NOT_EXIST",
     "PARQUET_COLUMN_DATA_TYPE_MISMATCH",
 )
@@ -174,7 +175,7 @@ class Refresher:
             Conflict: If another run committed a refresh of this number before.
         """
         run = interpreted(self._conf) if statement.small else nullcontext()
-        with only_now(self._conf, _commit_settings(statement)), run:
+        with only_now(self._conf, _commit_settings(statement)), exact(self._conf), run:
             rows = self._run(statement.sql)
         if statement.fence is None:
             return None

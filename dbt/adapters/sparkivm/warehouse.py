@@ -259,6 +259,7 @@ def _commit(row: Row) -> Commit:
         mode=str(parameters.get("mode") or parameters.get("outputMode") or ""),
         metrics=_map(row.get("operationMetrics")),
         user_metadata=row.get("userMetadata"),
+        new_schema=str(parameters.get("canOverwriteSchema")).lower() == "true",
     )
 
 

@@ -13,11 +13,12 @@ from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import OnConfigurationChange, Options, Policy
 from python_ivm.refresh.statements import Kind, Refresh, Strategy
 from python_ivm.refresh.strategy import plan_refresh
+from python_ivm.refresh.versions import shows_state
 from python_ivm.sources.history import Commit, Detail
 from python_ivm.sql.inline import View
 from python_ivm.sql.parse import essence
 from python_ivm.state.bookmark import Bookmark
-from tests.planner.lake import Lake
+from tests.planner.lake import Lake, instant
 
 SQL = "select k, sum(v) t from s.x group by k"
 NO_RULE = (
@@ -402,6 +403,41 @@ def test_a_reason_that_showed_while_running_is_taken(xs: OddLake) -> None:
     assert outcome(refresh) == (Strategy.FULL, "CHANGE_FEED_GONE")
     with pytest.raises(Unsupported, match="CHANGE_FEED_GONE"):
         plan_refresh(xs.request("m", SQL, **under(Policy.STRICT)), xs, forced)
+
+
+def test_the_view_of_a_state_without_a_bookmark_is_kept_for_that_state(xs: OddLake) -> None:
+    """As ``--empty`` leaves it: it counted as the view of a build that ended before its own."""
+    xs.run("m", SQL)
+    xs.commits["m__ivm_state"] = [Commit(0, "t", "CREATE TABLE AS SELECT")]
+    xs.view_texts["m"] = "select k, t from s.m__ivm_state"
+    refresh = plan_refresh(xs.request("m", SQL), xs)
+    assert refresh.reason == "FIRST_BUILD"
+    assert kinds(refresh) == [Kind.KEEP_VIEW, Kind.BUILD, Kind.CREATE_VIEW]
+
+
+def test_the_view_that_tells_another_date_is_kept_for_its_state(xs: OddLake) -> None:
+    sql = "select current_date() as today, sum(v) as t from s.x"
+    xs.run("m", sql)
+    xs.view_texts["m"] = "select cast('2020-01-01' as date) as today, t from s.m__ivm_state"
+    xs.now = instant("2030-01-01 12:00:00")
+    refresh = plan_refresh(xs.request("m", sql), xs)
+    assert refresh.reason == "CLOCK_MOVED"
+    assert kinds(refresh) == [Kind.KEEP_VIEW, Kind.BUILD, Kind.CREATE_VIEW]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("SELECT k FROM `s`.`m__ivm_state` AS v", True),
+        ("select k from s.M__IVM_STATE", True),
+        ("select k from s.m__ivm_state version as of 3", False),
+        ("select k from s.m__ivm_state_v2", False),
+        ("select k from s.xm__ivm_state", False),
+    ],
+)
+def test_a_view_shows_the_state_that_it_names(text: str, shown: bool) -> None:
+    """Of a state whose name begins like another one's the view counted as the other's, too."""
+    assert shows_state(text, "m__ivm_state") is shown
 
 
 def test_a_table_under_the_views_name_is_dropped_after_the_build(xs: OddLake) -> None:
