@@ -169,7 +169,7 @@ def test_models_of_a_run_ask_about_a_source_once_and_see_one_version(
         project.sql("insert into y values (3, 4), (4, 5), (5, 6), (6, 7)")
         result = project.run()
         for name in ("x", "y"):
-            question = f"DESCRIBE HISTORY `{schema}`.`{name}`"
+            question = f"History of {schema}.{name}, from its log"
             assert result.debug_log.lower().count(question.lower()) == 1, name
     ranges = {m: result.response(m)["sources"] for m in "abc"}
     read = {m: r for m, found in ranges.items() for r in found if r.startswith("x@")}

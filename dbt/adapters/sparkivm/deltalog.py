@@ -54,6 +54,7 @@ class DeltaLogs:
         """
         if limit is None or limit > _MOST:
             return None
+        logger.debug(f"History of {'.'.join(parts)}, from its log")
         return self._told(parts, lambda log: log.history(limit))
 
     def detail(self, parts: tuple[str, ...]) -> Row | None:
