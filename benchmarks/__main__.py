@@ -7,7 +7,6 @@ removed afterwards. What is measured, and how: `docs/benchmarks/README.md`.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 import subprocess
@@ -42,7 +41,7 @@ def main() -> None:
 
 def _compare_scales(results: Path) -> None:
     """Compare the results of all scales that were measured, now or before."""
-    found = [json.loads(file.read_text()) for file in results.glob("queries-sf*.json")]
+    found = report.read_all(results, "queries")
     if len(found) > 1:
         samples = {result["scale"]: result["samples"] for result in found}
         (results / "scales.md").write_text(report.scales_page(samples))
@@ -51,7 +50,7 @@ def _compare_scales(results: Path) -> None:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
     names = [query.name for query in QUERIES]
-    changes = [change.name.replace(",", "").replace(" ", "-") for change in CHANGES]
+    changes = [change.option for change in CHANGES]
     add = parser.add_argument
     add("parts", nargs="*", metavar="PART", default=["queries"], help=f"of {', '.join(PARTS)}")
     add("--scales", nargs="+", type=float, default=[1.0], help="TPC-H's scale factors")
@@ -120,8 +119,7 @@ def _queries(
     from benchmarks.queries import Queries
 
     chosen = [query for query in QUERIES if query.name in given.only]
-    named = {change.name.replace(",", "").replace(" ", "-"): change for change in CHANGES}
-    changes = [named[name] for name in named if name in given.changes]
+    changes = [change for change in CHANGES if change.option in given.changes]
     order = [(q.name, change.name) for change in CHANGES for q in QUERIES]
     kept = _kept(given.results, scale, found) if given.add else []
     queries = Queries(workspace, chosen, changes, given.rounds, not given.without_stock)

@@ -27,6 +27,11 @@ class Change:
         """As in the results: `lineitem 1,000`."""
         return f"{self.table} {self.rows:,}"
 
+    @property
+    def option(self) -> str:
+        """As on the command line: `lineitem-1000`."""
+        return f"{self.table}-{self.rows}"
+
 
 ROWS = (1, 1_000, 60_000)
 LINES = tuple(Change("lineitem", rows) for rows in ROWS)

@@ -38,7 +38,7 @@ def write(results: Path, part: str, scale: float, found: Mapping[str, Any]) -> N
         found: `samples`, and `machine` with what they were measured on.
     """
     results.mkdir(parents=True, exist_ok=True)
-    name = f"{part}-sf{scale:g}"
+    name = _name(part, f"{scale:g}")
     (results / f"{name}.json").write_text(as_json(found))
     samples = found["samples"]
     page = {"queries": queries_page, "dag": dag_page, "cold": cold_page}[part]
@@ -52,8 +52,17 @@ def write(results: Path, part: str, scale: float, found: Mapping[str, Any]) -> N
 
 def read(results: Path, part: str, scale: float) -> dict[str, Any]:
     """What `write` wrote before; empty if it did not."""
-    file = results / f"{part}-sf{scale:g}.json"
+    file = results / f"{_name(part, f'{scale:g}')}.json"
     return json.loads(file.read_text()) if file.exists() else {}
+
+
+def read_all(results: Path, part: str) -> list[dict[str, Any]]:
+    """What `write` wrote before, of each scale."""
+    return [json.loads(file.read_text()) for file in results.glob(f"{_name(part, '*')}.json")]
+
+
+def _name(part: str, scale: str) -> str:
+    return f"{part}-sf{scale}"
 
 
 def as_json(found: Mapping[str, Any]) -> str:

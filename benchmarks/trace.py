@@ -5,19 +5,17 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from dbt.adapters.sparkivm import refresher
 from dbt.adapters.sparkivm.conf import SessionConf
 from dbt.adapters.sparkivm.deltalog import DeltaLogs
 from dbt.adapters.sparkivm.ivm import IvmMixin
 from dbt.adapters.sparkivm.session import SessionHandle
-from dbt.adapters.sparkivm.warehouse import Logs, SparkWarehouse
-from python_ivm.refresh.request import Request
+from python_ivm.refresh.request import Request, Warehouse
 from python_ivm.refresh.statements import Refresh
-from python_ivm.refresh.strategy import plan_refresh
 
 KINDS = {"MERGE": "write", "CREATE": "write", "INSERT": "write", "SET": "setting"}
 
@@ -64,108 +62,105 @@ class Trace:
         return sum(s.seconds for s in self.inside if s.kind == kind)
 
 
+class _Asked:
+    """A warehouse, and the seconds that its answers took."""
+
+    def __init__(self, warehouse: Warehouse) -> None:
+        self._warehouse = warehouse
+        self.seconds = 0.0
+
+    def __getattr__(self, question: str) -> Any:
+        answer = getattr(self._warehouse, question)
+        if not callable(answer):
+            return answer
+
+        def timed(*arguments: Any) -> Any:
+            began = time.perf_counter()
+            try:
+                return answer(*arguments)
+            finally:
+                self.seconds += time.perf_counter() - began
+
+        return timed
+
+
 @contextmanager
 def traced() -> Iterator[Trace]:
     """Trace what dbt does in this process, as long as it uses one thread."""
     trace = Trace()
-    kept = {name: SessionHandle.__dict__[name] for name in ("execute", "fetchall", "description")}
-    settings = {name: getattr(SessionConf, name) for name in ("get", "set", "reset")}
-    looks = {name: getattr(DeltaLogs, name) for name in ("history", "detail")}
-    calls = {name: getattr(IvmMixin, name) for name in ("ivm_request", "ivm_refresh")}
 
-    def execute(handle: SessionHandle, sql: str, bindings: Any = None) -> None:
-        trace.statements.append(Statement(sql, time.time()))
-        _timed(trace, lambda: kept["execute"](handle, sql, bindings))
+    def added(tell: Callable[..., str]) -> Callable[[Any], Any]:
+        """Calls that are statements of their own; `tell` gives the text."""
+
+        def around(call: Callable[..., Any]) -> Callable[..., Any]:
+            def timed(owner: Any, *arguments: Any) -> Any:
+                trace.statements.append(Statement(tell(*arguments), time.time()))
+                with _timed(trace):
+                    return call(owner, *arguments)
+
+            return timed
+
+        return around
+
+    def continued(call: Callable[..., Any]) -> Callable[..., Any]:
+        """Calls that are part of the last statement."""
+
+        def timed(owner: Any) -> Any:
+            with _timed(trace):
+                return call(owner)
+
+        return timed
 
     def inside(call: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(call)  # with dbt's mark of what Jinja may call
-        def timed(*arguments: Any, **options: Any) -> Any:
+        def kept(*arguments: Any, **options: Any) -> Any:
             first = len(trace.statements)
             try:
                 return call(*arguments, **options)
             finally:
                 trace.inside += trace.statements[first:]
 
-        return timed
+        return kept
 
-    def plan(request: Request, warehouse: SparkWarehouse, *forced: Any) -> Refresh:
-        query, logs, began = warehouse._query, warehouse._logs, time.perf_counter()
-        asking = 0.0
-
-        def asked(ask: Callable[..., Any]) -> Callable[..., Any]:
-            def timed(*question: Any) -> Any:
-                nonlocal asking
-                put = time.perf_counter()
-                try:
-                    return ask(*question)
-                finally:
-                    asking += time.perf_counter() - put
-
-            return timed
-
-        warehouse._query = asked(query)
-        warehouse._logs = logs and _Asked(asked(logs.history), asked(logs.detail))
-        try:
-            return plan_refresh(request, warehouse, *forced)
-        finally:
-            warehouse._query, warehouse._logs = query, logs
-            trace.planning += time.perf_counter() - began - asking
-
-    def log(name: str) -> Callable[..., Any]:
-        def timed(logs: DeltaLogs, parts: tuple[str, ...], *limit: int) -> Any:
-            trace.statements.append(Statement(f"LOG {'.'.join(parts)}", time.time()))
-            return _timed(trace, lambda: looks[name](logs, parts, *limit))
+    def plan(call: Callable[..., Refresh]) -> Callable[..., Refresh]:
+        def timed(request: Request, warehouse: Warehouse, *forced: Any) -> Refresh:
+            asked, began = _Asked(warehouse), time.perf_counter()
+            try:
+                return call(request, cast(Warehouse, asked), *forced)
+            finally:
+                trace.planning += time.perf_counter() - began - asked.seconds
 
         return timed
 
-    def setting(name: str) -> Callable[..., Any]:
-        def timed(conf: SessionConf, key: str, *value: str) -> Any:
-            trace.statements.append(Statement(f"SET {key}", time.time()))
-            return _timed(trace, lambda: settings[name](conf, key, *value))
-
-        return timed
-
-    replaced = {
-        "execute": execute,
-        "fetchall": lambda handle: _timed(trace, lambda: kept["fetchall"](handle)),
-        "description": property(
-            lambda handle: _timed(trace, lambda: kept["description"].fget(handle))
-        ),
-    }
-    try:
-        for name, method in replaced.items():
-            setattr(SessionHandle, name, method)
-        for name in settings:
-            setattr(SessionConf, name, setting(name))
-        for name in looks:
-            setattr(DeltaLogs, name, log(name))
-        for name, call in calls.items():
-            setattr(IvmMixin, name, inside(call))
-        refresher.plan_refresh = plan
+    replaced: list[tuple[Any, str, Callable[[Any], Any]]] = [
+        (SessionHandle, "execute", added(lambda sql, *bindings: sql)),
+        (SessionHandle, "fetchall", continued),
+        (SessionHandle, "description", lambda told: property(continued(told.fget))),
+        *((SessionConf, name, added(_of_setting)) for name in ("get", "set", "reset")),
+        *((DeltaLogs, name, added(_of_log)) for name in ("history", "detail")),
+        *((IvmMixin, name, inside) for name in ("ivm_request", "ivm_refresh")),
+        (refresher, "plan_refresh", plan),
+    ]
+    with ExitStack() as afterwards:
+        for owner, name, around in replaced:
+            before = vars(owner)[name]
+            afterwards.callback(setattr, owner, name, before)
+            setattr(owner, name, around(before))
         yield trace
-    finally:
-        refresher.plan_refresh = plan_refresh
-        for name, method in kept.items():
-            setattr(SessionHandle, name, method)
-        for name, method in settings.items():
-            setattr(SessionConf, name, method)
-        for name, method in looks.items():
-            setattr(DeltaLogs, name, method)
-        for name, call in calls.items():
-            setattr(IvmMixin, name, call)
 
 
-@dataclass
-class _Asked(Logs):
-    """Logs whose answers are timed."""
-
-    history: Callable[..., Any]  # type: ignore[assignment]
-    detail: Callable[..., Any]  # type: ignore[assignment]
+def _of_setting(key: str, *value: str) -> str:
+    return f"SET {key}"
 
 
-def _timed(trace: Trace, work: Callable[[], Any]) -> Any:
+def _of_log(parts: tuple[str, ...], *limit: int | None) -> str:
+    return f"LOG {'.'.join(parts)}"
+
+
+@contextmanager
+def _timed(trace: Trace) -> Iterator[None]:
     began = time.perf_counter()
     try:
-        return work()
+        yield
     finally:
         trace.statements[-1].seconds += time.perf_counter() - began

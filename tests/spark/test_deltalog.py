@@ -26,13 +26,25 @@ def logs(bench: Bench) -> DeltaLogs:
     return DeltaLogs(bench.handle)
 
 
-def folder(bench: Bench, table: str) -> Path:
-    """Where a table's log lies."""
-    (row,) = bench.query(f"describe detail {table}")
+@pytest.fixture
+def name(bench: Bench) -> tuple[str, str]:
+    """The name of the table that is asked about."""
+    return bench.schema, "t"
+
+
+def folder(bench: Bench) -> Path:
+    """Where its log lies."""
+    (row,) = bench.query("describe detail t")
     return Path(row["location"].removeprefix("file:")) / "_delta_log"
 
 
-def test_commits_of_all_kinds(bench: Bench, logs: DeltaLogs) -> None:
+def jobs(bench: Bench) -> int:
+    """How many jobs there were so far."""
+    store = bench.handle.session.sparkContext._jsc.sc().statusStore()
+    return int(store.jobsList(None).size())
+
+
+def test_commits_of_all_kinds(bench: Bench, logs: DeltaLogs, name: tuple[str, str]) -> None:
     bench.table("t", "k int, v string", "(1, 'a')", "(2, 'ü')")
     metadata = "spark.databricks.delta.commitInfo.userMetadata"
     bench.handle.session.conf.set(metadata, "b\nü")
@@ -47,7 +59,6 @@ def test_commits_of_all_kinds(bench: Bench, logs: DeltaLogs) -> None:
         "insert overwrite t values (7, 'e', 1)",
         "create or replace table t using delta as select 1 as k",
     )
-    name = (bench.schema, "t")
     by_log, by_sql = SparkWarehouse(bench.query, logs), SparkWarehouse(bench.query)
     expected = by_sql.history(name, None)
     assert expected is not None
@@ -63,11 +74,12 @@ def test_commits_of_all_kinds(bench: Bench, logs: DeltaLogs) -> None:
     assert by_log.history(("spark_catalog", *name), 1) == expected[:1]
 
 
-def test_a_commit_by_another_process_is_seen(bench: Bench, logs: DeltaLogs) -> None:
+def test_a_commit_by_another_process_is_seen(
+    bench: Bench, logs: DeltaLogs, name: tuple[str, str]
+) -> None:
     bench.table("t", "k int", "(1)")
-    name = (bench.schema, "t")
     (before,) = logs.history(name, 1) or []
-    newest = folder(bench, "t") / f"{before['version']:020d}.json"
+    newest = folder(bench) / f"{before['version']:020d}.json"
     copy = newest.with_name(f"{before['version'] + 1:020d}.json")
     copy.write_text(newest.read_text())
     (after,) = logs.history(name, 1) or []
@@ -85,10 +97,11 @@ def test_a_commit_by_another_process_is_seen(bench: Bench, logs: DeltaLogs) -> N
     ],
     ids=["no operation", "not first", "none", "numbers"],
 )  # fmt: skip
-def test_commits_of_other_writers(bench: Bench, logs: DeltaLogs, lines: list[str]) -> None:
+def test_commits_of_other_writers(
+    bench: Bench, logs: DeltaLogs, name: tuple[str, str], lines: list[str]
+) -> None:
     bench.table("t", "k int", "(1)")
-    (folder(bench, "t") / f"{2:020d}.json").write_text("\n".join(lines) + "\n")
-    name = (bench.schema, "t")
+    (folder(bench) / f"{2:020d}.json").write_text("\n".join(lines) + "\n")
     by_log = SparkWarehouse(bench.query, logs).history(name, 3)
     by_sql = SparkWarehouse(bench.query).history(name, 3)
     assert by_log is not None and by_sql is not None
@@ -109,45 +122,49 @@ def test_commits_of_other_writers(bench: Bench, logs: DeltaLogs, lines: list[str
     ids=["own times", "no delta", "view", "temporary view", "missing"],
 )
 def test_what_is_no_usual_delta_table_is_left_to_sql(
-    bench: Bench, logs: DeltaLogs, make: str
+    bench: Bench, logs: DeltaLogs, name: tuple[str, str], make: str
 ) -> None:
     bench.sql(make)
-    assert logs.history((bench.schema, "t"), 1) is None
+    assert logs.history(name, 1) is None
 
 
 @pytest.mark.parametrize("moved", [0, -60])
-def test_times_that_delta_moves_are_left_to_sql(bench: Bench, logs: DeltaLogs, moved: int) -> None:
+def test_times_that_delta_moves_are_left_to_sql(
+    bench: Bench, logs: DeltaLogs, name: tuple[str, str], moved: int
+) -> None:
     """Delta gives each commit a time after the one before it."""
     bench.table("t", "k int", "(1)")
-    log = folder(bench, "t")
+    log = folder(bench)
     first = (log / f"{0:020d}.json").stat().st_mtime_ns
     second = first + moved * 10**9
     os.utime(log / f"{1:020d}.json", ns=(second, second))
-    name = (bench.schema, "t")
     assert logs.history(name, 2) is None
     assert [c.version for c in SparkWarehouse(bench.query, logs).history(name, 2) or []] == [1, 0]
 
 
-def test_commits_that_the_log_forgot_are_left_to_sql(bench: Bench, logs: DeltaLogs) -> None:
+def test_commits_that_the_log_forgot_are_left_to_sql(
+    bench: Bench, logs: DeltaLogs, name: tuple[str, str]
+) -> None:
     bench.table("t", "k int", *(f"({k})" for k in range(3)))
     for k in range(11):
         bench.sql(f"insert into t values ({k})")
-    (folder(bench, "t") / f"{0:020d}.json").unlink()
-    name = (bench.schema, "t")
+    (folder(bench) / f"{0:020d}.json").unlink()
     assert len(logs.history(name, 5) or []) == 5
     assert logs.history(name, 13) is None
     assert logs.history(name, 100) is None
     assert logs.history(name, None) is None
 
 
-def test_a_table_of_another_catalog_is_left_to_sql(bench: Bench, logs: DeltaLogs) -> None:
+def test_a_table_of_another_catalog_is_left_to_sql(
+    bench: Bench, logs: DeltaLogs, name: tuple[str, str]
+) -> None:
     bench.sql(f"create table t using delta {FEED} as select 1 as k")
-    assert logs.history((bench.schema, "t"), 1) is not None
+    assert logs.history(name, 1) is not None
     assert logs.history(("other", bench.schema, "t"), 1) is None
     for key, value in OTHER.items():
         bench.handle.session.conf.set(f"spark.sql.catalog.other{key}", value)
     bench.sql("use other")
-    assert logs.history((bench.schema, "t"), 1) is None
+    assert logs.history(name, 1) is None
 
 
 def test_a_folder_of_delta_under_a_table_of_another_format_is_left_to_sql(
@@ -161,35 +178,34 @@ def test_a_folder_of_delta_under_a_table_of_another_format_is_left_to_sql(
     assert SparkWarehouse(bench.query, logs).history(name, 1) is None
 
 
-def test_a_schema_named_like_a_catalog_is_left_to_sql(bench: Bench, logs: DeltaLogs) -> None:
+def test_a_schema_named_like_a_catalog_is_left_to_sql(
+    bench: Bench, logs: DeltaLogs, name: tuple[str, str]
+) -> None:
     bench.table("t", "k int", "(1)")
     bench.handle.session.conf.set(f"spark.sql.catalog.{bench.schema}", OTHER[""])
-    assert logs.history((bench.schema, "t"), 1) is None
+    assert logs.history(name, 1) is None
 
 
 def test_the_size_of_a_table_that_spark_has_not_read_yet_takes_no_job(
-    bench: Bench, logs: DeltaLogs
+    bench: Bench, logs: DeltaLogs, name: tuple[str, str]
 ) -> None:
     bench.table("t", "k int", "(1)", "(2)")
-    name = (bench.schema, "t")
     expected = SparkWarehouse(bench.query).detail(name)
-    session = bench.handle.session
-    store = session.sparkContext._jsc.sc().statusStore()
-    session._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
-    before = store.jobsList(None).size()
+    bench.handle.session._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+    before = jobs(bench)
     found = SparkWarehouse(bench.query, logs).detail(name)
-    assert store.jobsList(None).size() == before
+    assert jobs(bench) == before
     assert expected is not None and found == replace(expected, version=1)
 
 
 def test_the_session_of_the_connection_is_asked_and_the_one_before_it_is_back(
-    bench: Bench, logs: DeltaLogs
+    bench: Bench, logs: DeltaLogs, name: tuple[str, str]
 ) -> None:
     bench.table("t", "k int", "(1)")
     sessions = bench.handle.session._jvm.org.apache.spark.sql.classic.SparkSession
     other = bench.new_session()
     sessions.setActiveSession(other._jsparkSession)
-    assert logs.history((bench.schema, "t"), 1) is not None
+    assert logs.history(name, 1) is not None
     assert sessions.getActiveSession().get().equals(other._jsparkSession)
 
 
@@ -198,7 +214,6 @@ def test_a_refresh_with_nothing_to_do_starts_no_job(bench: Bench) -> None:
     view = bench.view(f"select k, sum(v) as v from {bench.schema}.t group by k")
     bench.sql("insert into t values (1, 5)")
     bench.refresh()
-    store = bench.handle.session.sparkContext._jsc.sc().statusStore()
-    before = store.jobsList(None).size()
+    before = jobs(bench)
     assert view.run().refresh.strategy.value == "noop"
-    assert store.jobsList(None).size() == before
+    assert jobs(bench) == before

@@ -89,12 +89,26 @@ def only_now(conf: Conf, values: Mapping[str, str]) -> Generator[None, None, Non
 
 @contextmanager
 def changed(conf: Conf, values: Mapping[str, str]) -> Generator[None, None, None]:
-    """Change Spark's own settings; their values are set again whatever happens."""
+    """Change those of Spark's own settings that it knows and that have another value.
+
+    Their values are set again whatever happens.
+    """
     with ExitStack() as afterwards:
         for key, value in values.items():
-            afterwards.callback(conf.set, key, conf.get(key))
-            conf.set(key, value)
+            before = _known(conf, key)
+            if before not in (None, value):
+                afterwards.callback(conf.set, key, before)
+                conf.set(key, value)
         yield
+
+
+def _known(conf: Conf, key: str) -> str | None:
+    """A setting's value; None if this Spark does not know it."""
+    try:
+        value = conf.get(key)
+    except DbtRuntimeError:
+        return None
+    return None if value == _UNDEFINED else value
 
 
 def interpreted(conf: Conf) -> AbstractContextManager[None]:
@@ -112,14 +126,4 @@ _EXACT = {
 
 def exact(conf: Conf) -> AbstractContextManager[None]:
     """Let a statement read old versions as long as all of their files are there, and fail else."""
-    return changed(
-        conf, {key: value for key, value in _EXACT.items() if _differs(conf, key, value)}
-    )
-
-
-def _differs(conf: Conf, key: str, value: str) -> bool:
-    """Whether a setting has another value; not if this Spark does not know it."""
-    try:
-        return conf.get(key) not in (value, _UNDEFINED)
-    except DbtRuntimeError:
-        return False
+    return changed(conf, _EXACT)
