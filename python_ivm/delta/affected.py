@@ -11,16 +11,15 @@ own condition: no key is needed, and a row's multiplicity is that of its copies 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, Named, beside, columns_of, flat_names, substitute
 from python_ivm.algebra.nodes import Join, Node, Project, SemiJoin, UnionAll, Values
-from python_ivm.delta.term import Changes, Term
-
-Inner = Callable[[Node, Changes], list[Term]]
+from python_ivm.delta.term import Changes, Inner
+from python_ivm.delta.touched import touched_columns
 
 
 @dataclass(frozen=True)
@@ -72,8 +71,9 @@ def affected(
     asked = {c for condition in conditions for c in columns_of(condition)}
     kept = [c for c in right.schema if whole_rows or c in asked]
     names = flat_names(kept, taken=("tag",))
-    terms = inner(right, changes)
-    changed, changed_columns = _changed(beside(label, "changed"), names, asked, terms)
+    changed, changed_columns = touched_columns(
+        beside(label, "changed"), right, [c for c in kept if c in asked], changes, inner
+    )
     tags = Values(beside(label, "tags"), ("tag",), ((_number(1),), (_number(-1),)))
     tag = ColumnRef(tags.relation, "tag").expression()
     candidates = SemiJoin(
@@ -99,21 +99,6 @@ def affected(
         columns,
         (*(substitute(c, columns) for c in conditions), same_tag),
     )
-
-
-def _changed(
-    relation: str, names: Mapping[ColumnRef, str], asked: set[ColumnRef], terms: list[Term]
-) -> tuple[Node, dict[ColumnRef, exp.Expr]]:
-    """The changed right rows' columns that the conditions name."""
-    items = [Named(name, c.expression()) for c, name in names.items() if c in asked]
-    items = items or [Named("one", _number(1))]
-    parts = tuple(Project(term.plan, relation, term.named(items), term.title) for term in terms)
-    columns: dict[ColumnRef, exp.Expr] = {
-        c: ColumnRef(relation, name).expression() for c, name in names.items() if c in asked
-    }
-    if len(parts) == 1:
-        return parts[0], columns
-    return UnionAll(parts, relation, tuple(item.name for item in items)), columns
 
 
 def _number(value: int) -> exp.Expr:

@@ -10,18 +10,15 @@ The topmost aggregate of a model is not handled here but by its stored counters 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, Named, beside, columns_of, substitute, under
 from python_ivm.algebra.nodes import COUNT, Aggregate, Node, Project, SemiJoin, UnionAll, Window
-from python_ivm.delta.term import Changes, Term
+from python_ivm.delta.term import Changes, Inner, Term
+from python_ivm.delta.touched import touched
 
 
-def delta(
-    node: Aggregate, changes: Changes, inner: Callable[[Node, Changes], list[Term]]
-) -> list[Term]:
+def delta(node: Aggregate, changes: Changes, inner: Inner) -> list[Term]:
     """The affected groups: one term, or two where there are no keys."""
     if node.is_global:
         return _global(node, changes)
@@ -29,7 +26,7 @@ def delta(
         (term,) = inner(node.input, changes)
         return [_by_tag(node, term.plan, term.count)]
     rows, columns = _tagged_rows(node, changes)
-    changed = affected_groups(node, inner(node.input, changes))
+    changed = touched(beside(node.relation, "keys"), node.input, node.keys, changes, inner)
     restricted = SemiJoin(rows, changed, _same_group(node))
     tagged = Aggregate(
         restricted,
@@ -45,15 +42,6 @@ def _by_tag(node: Aggregate, rows: Node, tag: exp.Expr) -> Term:
     plan = Aggregate(rows, node.relation, (*node.keys, Named(COUNT, tag)), node.measures)
     count = ColumnRef(node.relation, COUNT).expression()
     return Term(plan, count, False, f"groups of {node.relation} that changed, new minus old")
-
-
-def affected_groups(node: Aggregate, terms: list[Term]) -> Node:
-    """The keys of the groups that a delta of the input touches (with duplicates)."""
-    relation = beside(node.relation, "keys")
-    parts = tuple(Project(term.plan, relation, term.named(node.keys)) for term in terms)
-    if len(parts) == 1:
-        return parts[0]
-    return UnionAll(parts, relation, tuple(key.name for key in node.keys))
 
 
 def _same_group(node: Aggregate) -> tuple[exp.Expr, ...]:

@@ -14,8 +14,7 @@ from sqlglot import exp
 
 from python_ivm.algebra.conditions import conjuncts
 from python_ivm.algebra.nodes import ClockFilter, Filter
-from python_ivm.delta.affected import Inner
-from python_ivm.delta.term import Changes, Term
+from python_ivm.delta.term import Changes, Inner, Term
 from python_ivm.sources.clock import CLOCK, before, readings
 
 _MIRRORED: dict[type[exp.Expr], type[exp.Binary]] = {

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
-from python_ivm.algebra.nodes import Filter, Node
-from python_ivm.delta.term import Changes, Term
+from python_ivm.algebra.nodes import Filter
+from python_ivm.delta.term import Changes, Inner, Term
 
 
-def delta(
-    node: Filter, changes: Changes, inner: Callable[[Node, Changes], list[Term]]
-) -> list[Term]:
+def delta(node: Filter, changes: Changes, inner: Inner) -> list[Term]:
     """Each term of the input's delta, filtered."""
     return [
         replace(term, plan=Filter(term.plan, term.over(node.condition)))

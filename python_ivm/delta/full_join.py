@@ -19,8 +19,8 @@ from sqlglot import exp
 from python_ivm.algebra.columns import ColumnRef, beside, substitute, under
 from python_ivm.algebra.nodes import Filter, FullJoin, LeftJoin, Mark, Node
 from python_ivm.algebra.plans import size
-from python_ivm.delta.affected import Inner, affected, negative
-from python_ivm.delta.term import Changes, Term
+from python_ivm.delta.affected import affected, negative
+from python_ivm.delta.term import Changes, Inner, Term
 
 _SMALL = 60
 """Up to how many operators a delta may have to be named twice."""

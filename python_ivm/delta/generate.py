@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from python_ivm.algebra.nodes import Generate
-from python_ivm.delta.affected import Inner
-from python_ivm.delta.term import Changes, Term
+from python_ivm.delta.term import Changes, Inner, Term
 
 
 def delta(node: Generate, changes: Changes, inner: Inner) -> list[Term]:

@@ -7,17 +7,16 @@ self join is a join of two inputs that change at the same time.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, columns_of
 from python_ivm.algebra.nodes import COUNT, Join, Node
-from python_ivm.delta.term import Changes, Term
+from python_ivm.delta.term import Changes, Inner, Term
 
 
-def delta(node: Join, changes: Changes, inner: Callable[[Node, Changes], list[Term]]) -> list[Term]:
+def delta(node: Join, changes: Changes, inner: Inner) -> list[Term]:
     """Each changed input's terms, joined to the earlier inputs now and the later ones before."""
     terms: list[Term] = []
     for index, part in enumerate(node.parts):

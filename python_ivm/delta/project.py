@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from python_ivm.algebra.columns import ColumnRef, Named
-from python_ivm.algebra.nodes import COUNT, Node, Project
-from python_ivm.delta.term import Changes, Term
+from python_ivm.algebra.nodes import COUNT, Project
+from python_ivm.delta.term import Changes, Inner, Term
 
 
-def delta(
-    node: Project, changes: Changes, inner: Callable[[Node, Changes], list[Term]]
-) -> list[Term]:
+def delta(node: Project, changes: Changes, inner: Inner) -> list[Term]:
     """Each term of the input's delta, projected."""
     return [project_term(term, node) for term in inner(node.input, changes)]
 

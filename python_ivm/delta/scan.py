@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from python_ivm.algebra.columns import ColumnRef
-from python_ivm.algebra.nodes import COUNT, At, Node, Scan
-from python_ivm.delta.term import Changes, Term
+from python_ivm.algebra.nodes import COUNT, At, Scan
+from python_ivm.delta.term import Changes, Inner, Term
 
 
-def delta(
-    node: Scan, changes: Changes, _inner: Callable[[Node, Changes], list[Term]]
-) -> list[Term]:
+def delta(node: Scan, changes: Changes, _inner: Inner) -> list[Term]:
     """One term: the source's changed rows, +1 for each that came and -1 for each that went."""
     return [
         Term(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -136,6 +136,9 @@ class Changes:
                 return False
         return isinstance(node, _MONOTONE) and all(map(self._only_grows, node.inputs))
 
+
+Inner = Callable[[Node, Changes], list[Term]]
+"""Gives the delta of an operator below."""
 
 _MONOTONE = (
     Aggregate,

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from python_ivm.algebra.columns import Named
 from python_ivm.algebra.nodes import Node, Project, UnionAll
 from python_ivm.delta.project import project_term
-from python_ivm.delta.term import Changes, Term
+from python_ivm.delta.term import Changes, Inner, Term
 
 
-def delta(
-    node: UnionAll, changes: Changes, inner: Callable[[Node, Changes], list[Term]]
-) -> list[Term]:
+def delta(node: UnionAll, changes: Changes, inner: Inner) -> list[Term]:
     """Every input's terms under the union's names."""
     return [
         project_term(term, renamed(part, node))

@@ -14,8 +14,8 @@ from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, Named, beside, columns_of, substitute, under
 from python_ivm.algebra.nodes import COUNT, Filter, Node, Project, SemiJoin, UnionAll, Window
-from python_ivm.delta.affected import Inner
-from python_ivm.delta.term import Changes, Term
+from python_ivm.delta.term import Changes, Inner, Term
+from python_ivm.delta.touched import touched
 
 
 def delta(node: Window, changes: Changes, inner: Inner) -> list[Term]:
@@ -35,7 +35,7 @@ def delta(node: Window, changes: Changes, inner: Inner) -> list[Term]:
         (*(item.name for item in items), COUNT),
     )
     if node.partition:
-        rows = _affected_partitions(node, rows, columns, inner(node.input, changes))
+        rows = _affected_partitions(node, rows, columns, changes, inner)
     tag = ColumnRef(relation, COUNT).expression()
     return [_windowed(node, Term(rows, tag, False, "", columns))]
 
@@ -82,14 +82,15 @@ def _partition(node: Node) -> set[exp.Expr] | None:
 
 
 def _affected_partitions(
-    node: Window, rows: Node, columns: dict[ColumnRef, exp.Expr], terms: list[Term]
+    node: Window,
+    rows: Node,
+    columns: dict[ColumnRef, exp.Expr],
+    changes: Changes,
+    inner: Inner,
 ) -> SemiJoin:
     relation = beside(node.relation, "keys")
     keys = tuple(Named(f"key_{n}", key) for n, key in enumerate(node.partition, 1))
-    parts = tuple(Project(term.plan, relation, term.named(keys)) for term in terms)
-    changed = parts[0] if len(parts) == 1 else UnionAll(
-        parts, relation, tuple(key.name for key in keys)
-    )  # fmt: skip
+    changed = touched(relation, node.input, keys, changes, inner)
     same = tuple(
         exp.NullSafeEQ(
             this=substitute(key.expression, columns),

@@ -84,7 +84,7 @@ def test_bindings_of_groups_and_of_rows_below_them(ab: Lake) -> None:
 
 def test_a_plan_that_takes_spark_minutes_is_not_tried(ab: Lake) -> None:
     sql = "select a.k, a.v from s.a"
-    for level in range(4):
+    for level in range(5):
         count = f"(select count(*) from s.b where b.w > q.v + {level})"
         sql = f"select k, {count} as v from ({sql}) q"
     view = View(ab, sql)
