@@ -65,6 +65,10 @@ class Catalog:
         commits = self.commits.get(parts[-1])
         return None if commits is None else commits[:limit]
 
+    def history_now(self, parts: tuple[str, ...], limit: int) -> Sequence[Commit] | None:
+        """The commits, newest first."""
+        return self.history(parts, limit)
+
     def columns(self, parts: tuple[str, ...]) -> Mapping[str, str] | None:
         """A source's columns."""
         return TABLES.get(parts[-1])

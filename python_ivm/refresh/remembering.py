@@ -34,6 +34,10 @@ class Remembering:
             parts, limit, lambda most: self._ask(lambda: self._warehouse.history(parts, most))
         )
 
+    def history_now(self, parts: tuple[str, ...], limit: int) -> Sequence[Commit] | None:
+        """A table's commits as of now."""
+        return self._ask(lambda: self._warehouse.history_now(parts, limit))
+
     def columns(self, parts: tuple[str, ...]) -> Mapping[str, str] | None:
         """A relation's columns."""
         return self._once(parts, "columns", lambda: self._warehouse.columns(parts))

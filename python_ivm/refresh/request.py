@@ -142,6 +142,9 @@ class Warehouse(Protocol):
     def history(self, parts: tuple[str, ...], limit: int | None) -> Sequence[Commit] | None:
         """A table's commits, newest first; None if it is missing or not a Delta table."""
 
+    def history_now(self, parts: tuple[str, ...], limit: int) -> Sequence[Commit] | None:
+        """The same as of now, even if the run sees an older version of the table."""
+
     def columns(self, parts: tuple[str, ...]) -> Mapping[str, str] | None:
         """A relation's columns and their Spark types, in order; None if it is missing."""
 

@@ -65,6 +65,8 @@ class Planner:
         bookmark = found.bookmark
         if bookmark is None:
             self._refuse_foreign_table()
+        else:
+            self._refuse_state_of_another_model(bookmark)
         if self.request.partial:
             return self._partial()
         if bookmark is not None and self._is_another_query(bookmark):
@@ -129,6 +131,16 @@ class Planner:
             raise InvalidModel(
                 f"{emit.relation_name(state)} exists and is no state of a maintained model",
                 hint="Drop it, or give the model another ivm_state_suffix.",
+            )
+
+    def _refuse_state_of_another_model(self, bookmark: Bookmark) -> None:
+        """Two models that share a state, by suffix or by location, would rebuild it in turn."""
+        own = ".".join(self.request.view)
+        if bookmark.model.lower() != own.lower():
+            raise InvalidModel(
+                f"{emit.relation_name(self.request.state)} is the state of {bookmark.model}",
+                hint="Give one of the two models another ivm_state_suffix or location_root. If the "
+                "other one is gone, drop the table.",
             )
 
     def _query_changed(self, bookmark: Bookmark) -> Refresh:

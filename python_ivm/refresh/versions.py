@@ -63,6 +63,8 @@ def change_since(
             )
         return Reason("SOURCE_NOT_DELTA", f"{name} is no Delta table any more")
     newest_commit = latest[0]
+    if newest_commit.version < bookmark.version and _still_has(warehouse, parts, bookmark):
+        return SourceChange(parts, bookmark, bookmark, Change.NONE, rows=0)
     commits: Sequence = latest  # type: ignore[type-arg]
     if newest_commit.version > bookmark.version:
         limit = newest_commit.version - bookmark.version + 1
@@ -75,6 +77,19 @@ def change_since(
             f"{name} is not the table of the last refresh any more, or its history is gone",
         )
     return change
+
+
+def _still_has(warehouse: Warehouse, parts: tuple[str, ...], bookmark: SourceVersion) -> bool:
+    """Whether a table has the version of a bookmark that is newer than the one the run sees.
+
+    Another run refreshed the model meanwhile, from a version that came after this run began.
+    """
+    newest_commit = next(iter(warehouse.history_now(parts, 1) or ()), None)
+    if newest_commit is None or newest_commit.version < bookmark.version:
+        return False
+    commits = warehouse.history_now(parts, newest_commit.version - bookmark.version + 1) or []
+    commits = [c for c in commits if newest_commit.version >= c.version >= bookmark.version]
+    return since(parts, bookmark, commits) is not None
 
 
 def _is_at(detail: Detail, bookmark: SourceVersion) -> bool:

@@ -94,8 +94,10 @@ class Commit:
         if self.operation == "MERGE":
             gone = [self._metric(f"numTargetRows{what}") for what in ("Updated", "Deleted")]
             if all(number == 0 for number in gone):
-                inserted = self._metric("numTargetRowsInserted")
-                return Change.NONE if inserted == 0 else Change.INSERTS
+                if self._metric("numTargetRowsInserted") != 0:
+                    return Change.INSERTS
+                # By schema evolution a MERGE without rows may add columns; a refresh does not.
+                return Change.NONE if is_bookmark(self.user_metadata) else Change.COLUMNS
         return Change.GENERAL
 
     @property
@@ -135,6 +137,11 @@ class Detail:
     modified: str
     bytes: int | None
     version: int | None = None
+
+
+def is_bookmark(text: str | None) -> bool:
+    """Whether what a writer attached to a commit is a bookmark, of whatever format."""
+    return bool(text) and str(text).startswith('{"ivm":')
 
 
 def classify(commits: Sequence[Commit]) -> Change:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
 from python_ivm.sources.clock import Instant
-from python_ivm.sources.history import Change, Commit, SourceVersion
+from python_ivm.sources.history import Change, Commit, SourceVersion, is_bookmark
 
 FORMAT = 2
 """The version of the bookmark's format and of the state's layout; another one means a rebuild."""
@@ -71,7 +71,7 @@ class Bookmark:
     @staticmethod
     def of(text: str | None) -> Bookmark | None:
         """Read a commit's user metadata; None if it is not a bookmark of this format."""
-        if not text or not text.startswith('{"ivm":'):
+        if text is None or not is_bookmark(text):
             return None
         try:
             data = json.loads(text)

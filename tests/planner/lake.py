@@ -306,6 +306,10 @@ class Lake:
         commits = self.commits.get(parts[-1].lower())
         return None if commits is None else commits[:limit]
 
+    def history_now(self, parts: tuple[str, ...], limit: int) -> Sequence[Commit] | None:
+        """The commits, newest first."""
+        return Lake.history(self, parts, limit)
+
     def columns(self, parts: tuple[str, ...]) -> Mapping[str, str] | None:
         """A source's or a view's columns."""
         name = parts[-1].lower()

@@ -72,6 +72,10 @@ class SparkWarehouse:
             rows = self._ask(question, *_MISSING, *_NOT_DELTA)
         return None if rows is None else [_commit(row) for row in rows]
 
+    def history_now(self, parts: tuple[str, ...], limit: int) -> Sequence[Commit] | None:
+        """The same as of now, even if the run sees an older version of the table."""
+        return SparkWarehouse.history(self, parts, limit)
+
     def columns(self, parts: tuple[str, ...]) -> Mapping[str, str] | None:
         """A relation's columns and types; None if it is missing."""
         rows = self._described(f"DESCRIBE TABLE {quoted_name(parts)}", *_MISSING)

@@ -598,3 +598,14 @@ def test_a_map_that_only_expressions_read_is_no_obstacle(lake: Lake) -> None:
     lake.refresh_and_check("m", sql)
     lake.change("d", insert=[(1, {"a": 1}), (2, None)])
     lake.refresh_and_check("m", sql, Strategy.INCREMENTAL)
+
+
+def test_two_models_with_one_state_are_refused(xs: OddLake) -> None:
+    """Each would find the other's query, and rebuild."""
+    xs.run("m", "select k from s.x")
+    request = xs.request("m", "select v from s.x")
+    other = replace(request, model="n", view=("s", "n"))
+    with pytest.raises(InvalidModel, match=r"is the state of s\.m") as caught:
+        plan_refresh(other, xs)
+    assert "ivm_state_suffix or location_root" in str(caught.value)
+    assert plan_refresh(replace(request, view=("S", "M")), xs).reason == "QUERY_CHANGED"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from python_ivm.refresh.statements import Strategy
 from python_ivm.sources.history import Change, Commit, SourceVersion, classify, since
+from python_ivm.state.bookmark import Bookmark
 from tests.planner.lake import Lake
 from tests.planner.stories import View
 
@@ -36,7 +39,7 @@ EMPTY_MERGE = {**INSERT_ONLY_MERGE, "numTargetRowsInserted": "0"}
         ("DELETE", "", {"numDeletedRows": "1"}, Change.GENERAL),
         ("UPDATE", "", {"numUpdatedRows": "1"}, Change.GENERAL),
         ("MERGE", "", INSERT_ONLY_MERGE, Change.INSERTS),
-        ("MERGE", "", EMPTY_MERGE, Change.NONE),
+        ("MERGE", "", EMPTY_MERGE, Change.COLUMNS),  # by schema evolution
         ("MERGE", "", {**INSERT_ONLY_MERGE, "numTargetRowsUpdated": "1"}, Change.GENERAL),
         ("MERGE", "", {**INSERT_ONLY_MERGE, "numTargetRowsDeleted": "1"}, Change.GENERAL),
         ("MERGE", "", {}, Change.GENERAL),
@@ -61,6 +64,11 @@ def test_a_commit_is_classified_by_its_operation_never_by_blind_append(
     operation: str, mode: str, metrics: dict[str, str], change: Change
 ) -> None:
     assert Commit(1, "t", operation, mode, metrics).change is change
+
+
+def test_a_refresh_without_rows_changes_nothing() -> None:
+    bookmark = Bookmark("q", "f", 2, {}).text()
+    assert Commit(1, "t", "MERGE", "", EMPTY_MERGE, bookmark).change is Change.NONE
 
 
 def commits(*operations: str, first: int = 0) -> list[Commit]:
@@ -122,6 +130,50 @@ def test_a_bookmark_knows_its_commit_by_a_time_that_delta_may_have_moved(
 
 
 # -- what follows for a view ---------------------------------------------------------------
+
+
+class EarlierLake(Lake):
+    """A lake whose ``x`` a run sees as it was when the run began, as dbt's runs do with sources.
+
+    Attributes:
+        seen: The version of ``x`` that it sees; None for the newest.
+    """
+
+    seen: int | None = None
+
+    def history(self, parts: tuple[str, ...], limit: int | None) -> Sequence[Commit] | None:
+        found = super().history(parts, None)
+        if found is None or parts[-1] != "x":
+            return found if found is None else found[:limit]
+        return [c for c in found if self.seen is None or c.version <= self.seen][:limit]
+
+
+def test_a_view_that_another_run_refreshed_from_a_later_version_is_left_as_it_is() -> None:
+    lake = EarlierLake()
+    lake.create("x", {"k": "int"}, [(1,)])
+    lake.create("y", {"k": "int"}, [(1,)])
+    sql = "select x.k from s.x join s.y on x.k = y.k"
+    view = View(lake, sql)
+    lake.change("x", insert=[(2,)])
+    view.refresh()
+    lake.seen = 0
+    assert lake.run("m", sql).strategy is Strategy.NOOP
+    lake.change("y", insert=[(2,), (1,)])
+    assert lake.run("m", sql).strategy is Strategy.INCREMENTAL
+    view.shows((1,), (1,), (2,))
+    lake.seen = None
+    lake.change("x", delete=[(1,)], insert=[(2,)])
+    view.refresh()
+
+
+def test_a_table_that_was_made_anew_with_fewer_versions_is_noticed() -> None:
+    lake = EarlierLake()
+    lake.create("x", {"k": "int"}, [(1,)])
+    view = View(lake, "select k from s.x")
+    lake.change("x", insert=[(2,)])
+    view.refresh()
+    lake.create("x", {"k": "int"}, [(5,)])
+    assert view.refresh(Strategy.FULL).reason == "SOURCE_RECREATED"
 
 
 def test_a_recreated_table_is_noticed_though_its_version_is_the_same(lake: Lake) -> None:
