@@ -12,7 +12,7 @@ from python_ivm.sql.parse import table_key
 
 FEW_ROWS = 20_000
 """Changed rows, of all sources together."""
-FEW_BYTES = 64 * 2**20
+FEW_BYTES = 32 * 2**20
 """Bytes of the tables that are read without bounds on their keys, as Delta has stored them."""
 STATE_WEIGHT = 3
 """A byte of a state counts for so many: its rows are short, some numbers without texts."""
