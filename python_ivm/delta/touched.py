@@ -359,4 +359,4 @@ def _is_spare(
         return False
     linking = [c for c in conditions if own & columns_of(c)]
     linked = [p for p in parts if p is not part and _columns(linking).intersection(p.schema)]
-    return all(map(_is_equality, linking)) and len(linked) <= 1
+    return len(linked) <= 1 and all(_is_equality(c) and columns_of(c) - own for c in linking)
