@@ -19,7 +19,7 @@ from sqlglot import exp
 from python_ivm.algebra.columns import ColumnRef, Named, beside, columns_of, flat_names, substitute
 from python_ivm.algebra.nodes import Join, Node, Project, SemiJoin, UnionAll, Values
 from python_ivm.delta.term import Changes, Inner
-from python_ivm.delta.touched import touched_columns
+from python_ivm.delta.touched import touched_by
 
 
 @dataclass(frozen=True)
@@ -71,14 +71,10 @@ def affected(
     asked = {c for condition in conditions for c in columns_of(condition)}
     kept = [c for c in right.schema if whole_rows or c in asked]
     names = flat_names(kept, taken=("tag",))
-    changed, changed_columns = touched_columns(
-        beside(label, "changed"), right, [c for c in kept if c in asked], changes, inner
-    )
+    changed, matching = touched_by(beside(label, "changed"), right, conditions, changes, inner)
     tags = Values(beside(label, "tags"), ("tag",), ((_number(1),), (_number(-1),)))
     tag = ColumnRef(tags.relation, "tag").expression()
-    candidates = SemiJoin(
-        asking, changed, tuple(substitute(c, changed_columns) for c in conditions)
-    )
+    candidates = SemiJoin(asking, changed, matching)
     tagged = beside(label, "tagged")
 
     def side(node: Node, sign: int) -> Project:

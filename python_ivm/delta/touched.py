@@ -8,11 +8,14 @@ is not read.
 
 Rows are told without counts, and nothing on the way may net them: a row too many with the count -1
 would hide one.
+
+Values that are equal may differ: 0.0 and -0.0 are one group and two texts. A row of a group tells
+the group's key up to equality only, and so does one of a partition for its other rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -41,8 +44,6 @@ from python_ivm.delta import clock, filter, generate, repeat, union_all
 from python_ivm.delta.join import connected_order
 from python_ivm.delta.term import Changes, Inner, Term
 
-Columns = Collection[ColumnRef]
-
 
 def touched(
     relation: str, node: Node, keys: Sequence[Named], changes: Changes, inner: Inner
@@ -57,31 +58,65 @@ def touched(
         inner: Gives the delta of an operator.
     """
     keys = tuple(keys) or (_ONE,)
-    wanted = _columns(key.expression for key in keys)
-    terms = _Touched(changes, inner).rows(node, wanted)
-    if len(terms) == 1:
-        return Project(terms[0].plan, relation, terms[0].named(keys))
-    parts = tuple(Project(term.plan, relation, term.named(keys), term.title) for term in terms)
-    return UnionAll(parts, relation, tuple(key.name for key in keys))
+    terms = _Touched(changes, inner).rows(node, _Wanted.by(key.expression for key in keys))
+    return _named(relation, terms, keys)
 
 
-def touched_columns(
-    relation: str, node: Node, columns: Iterable[ColumnRef], changes: Changes, inner: Inner
-) -> tuple[Node, dict[ColumnRef, exp.Expr]]:
-    """Columns of all rows that a change lets come or go, and what each column is there.
+def touched_by(
+    relation: str, node: Node, conditions: Sequence[exp.Expr], changes: Changes, inner: Inner
+) -> tuple[Node, tuple[exp.Expr, ...]]:
+    """What conditions read of all rows that a change lets come or go, and the conditions over it.
 
     Args:
         relation: The result's name.
         node: An operator that the change touches.
-        columns: Some of its columns.
+        conditions: Conditions over its columns and others.
         changes: Which sources changed.
         inner: Gives the delta of an operator.
     """
-    shown, mapping = under(relation, columns)
-    return touched(relation, node, shown, changes, inner), mapping
+    wanted = _Wanted.by(conditions).within(node)
+    shown, mapping = under(relation, [c for c in node.schema if c in wanted.columns])
+    changed = _named(relation, _Touched(changes, inner).rows(node, wanted), shown or (_ONE,))
+    return changed, tuple(substitute(condition, mapping) for condition in conditions)
+
+
+def _named(relation: str, terms: Sequence[Term], items: Sequence[Named]) -> Node:
+    """All terms' rows as one relation."""
+    parts = tuple(Project(term.plan, relation, term.named(items), term.title) for term in terms)
+    if len(parts) == 1:
+        return replace(parts[0], title="")
+    return UnionAll(parts, relation, tuple(item.name for item in items))
 
 
 _ONE = Named("one", exp.Literal.number(1))
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What is asked of an operator's rows.
+
+    Attributes:
+        columns: Some of its columns.
+        exact: Those that more is asked of than what they are equal to, less or greater than.
+    """
+
+    columns: frozenset[ColumnRef]
+    exact: frozenset[ColumnRef] = frozenset()
+
+    @classmethod
+    def by(cls, expressions: Iterable[exp.Expr]) -> _Wanted:
+        """What expressions ask."""
+        every = list(expressions)
+        return cls(frozenset(_columns(every)), frozenset().union(*map(_exact, every)))
+
+    def and_by(self, expressions: Iterable[exp.Expr]) -> _Wanted:
+        """The same, and what expressions ask."""
+        more = _Wanted.by(expressions)
+        return _Wanted(self.columns | more.columns, self.exact | more.exact)
+
+    def within(self, node: Node) -> _Wanted:
+        """What is asked of one of several operators."""
+        return _Wanted(self.columns.intersection(node.schema), self.exact)
 
 
 @dataclass(frozen=True)
@@ -95,7 +130,7 @@ class _Touched:
     changes: Changes
     inner: Inner
 
-    def rows(self, node: Node, wanted: Columns) -> list[Term]:
+    def rows(self, node: Node, wanted: _Wanted) -> list[Term]:
         """Terms that have the wanted columns of an operator's touched rows."""
         if not self.changes.touches(node):
             return []
@@ -122,36 +157,39 @@ class _Touched:
                 return self._full_joined(node, wanted)
             case SemiJoin():
                 return self._semi_joined(node, wanted)
-            case Mark() if ColumnRef(node.relation, node.mark) not in wanted:
+            case Mark() if ColumnRef(node.relation, node.mark) not in wanted.columns:
                 return self._shown(node, node.items, wanted)
-            case Aggregate() if _are_of(node, node.keys, wanted):
+            case Aggregate() if _tell(node, node.keys, wanted):
                 return self._shown(node, node.keys, wanted)
-            case Window() if _are_of(node, _partition(node), wanted):
+            case Window() if _tell(node, _partition(node), wanted):
                 return self._shown(node, _partition(node), wanted)
         return self.inner(node, self.changes)
 
-    def _below(self, wanted: Columns, node: Node) -> Inner:
+    def _below(self, wanted: _Wanted, node: Node) -> Inner:
         """What gives an input's rows to the rule of a linear operator."""
-        needed = {*wanted, *_columns(node.expressions)}
-        return lambda child, changes: self.rows(child, needed.intersection(child.schema))
+        needed = wanted.and_by(node.expressions)
+        return lambda child, changes: self.rows(child, needed.within(child))
 
     def _shown(
-        self, node: Project | Mark | Aggregate | Window, items: Iterable[Named], wanted: Columns
+        self, node: Project | Mark | Aggregate | Window, items: Iterable[Named], wanted: _Wanted
     ) -> list[Term]:
         """Wanted items over the input's rows."""
-        kept = [item for item in items if ColumnRef(node.relation, item.name) in wanted] or [_ONE]
-        needed = _columns(item.expression for item in kept)
+        shown = {ColumnRef(node.relation, item.name): item for item in items}
+        kept = [item for column, item in shown.items() if column in wanted.columns] or [_ONE]
+        exact = _columns(shown[c].expression for c in wanted.exact if c in shown)
+        needed = _Wanted.by(item.expression for item in kept)
+        needed = replace(needed, exact=needed.exact | exact)
         if isinstance(node, Mark):
             terms = [*self.rows(node.left, needed), *self._matching(node, needed)]
         else:
             terms = self.rows(node.input, needed)
         return [_term(Project(t.plan, node.relation, t.named(kept)), t.title) for t in terms]
 
-    def _united(self, node: UnionAll, wanted: Columns) -> list[Term]:
+    def _united(self, node: UnionAll, wanted: _Wanted) -> list[Term]:
         parts = (union_all.renamed(part, node) for part in node.parts)
         return [term for part in parts for term in self.rows(part, wanted)]
 
-    def _joined(self, node: Join, wanted: Columns) -> list[Term]:
+    def _joined(self, node: Join, wanted: _Wanted) -> list[Term]:
         terms: list[Term] = []
         for index, part in enumerate(node.parts):
             earlier = [self.changes.post(p) for p in node.parts[:index]]
@@ -161,15 +199,14 @@ class _Touched:
 
     def _with(
         self, part: Node, others: list[Node], conditions: Sequence[exp.Expr], place: int,
-        wanted: Columns,
+        wanted: _Wanted,
     ) -> list[Term]:  # fmt: skip
         """Touched rows of one input joined to those of the others that are needed."""
         conditions = _spared(part, conditions, wanted)
         kept, conditions = _needed(others, conditions, wanted, part)
         before = sum(any(other is k for k in kept) for other in others[:place])
-        needed = {*wanted, *_columns(conditions)}
         terms = []
-        for term in self.rows(part, needed.intersection(part.schema)):
+        for term in self.rows(part, wanted.and_by(conditions).within(part)):
             if not kept:
                 terms.append(term)
                 continue
@@ -178,10 +215,10 @@ class _Touched:
             terms.append(replace(term, plan=Join((term.plan, *ordered), own)))
         return terms
 
-    def _left_joined(self, node: LeftJoin, wanted: Columns) -> list[Term]:
-        if not set(wanted).intersection(node.right.schema):
+    def _left_joined(self, node: LeftJoin, wanted: _Wanted) -> list[Term]:
+        if wanted.columns.isdisjoint(node.right.schema):
             return [*self.rows(node.left, wanted), *self._matching(node, wanted)]
-        needed = {*wanted, *_columns(node.conditions)}
+        needed = wanted.and_by(node.conditions)
         terms = [
             replace(
                 term,
@@ -192,7 +229,7 @@ class _Touched:
                     node.label,
                 ),
             )
-            for term in self.rows(node.left, needed.intersection(node.left.schema))
+            for term in self.rows(node.left, needed.within(node.left))
         ]
         left = self.changes.pre(node.left)
         parts = list(left.parts) if isinstance(left, Join) else [left]
@@ -201,15 +238,15 @@ class _Touched:
         matched = self._with(node.right, parts, every, len(parts), wanted)
         return [*terms, *(_or_null(t, node.label, node.right, wanted) for t in matched)]
 
-    def _full_joined(self, node: FullJoin, wanted: Columns) -> list[Term]:
+    def _full_joined(self, node: FullJoin, wanted: _Wanted) -> list[Term]:
         terms: list[Term] = []
         for side, other, partner in (
             (node.left, node.right, self.changes.post),
             (node.right, node.left, self.changes.pre),
         ):
-            joined = bool(set(wanted).intersection(other.schema))
-            needed = {*wanted, *(_columns(node.conditions) if joined else ())}
-            for term in self.rows(side, needed.intersection(side.schema)):
+            joined = not wanted.columns.isdisjoint(other.schema)
+            needed = wanted.and_by(node.conditions if joined else ())
+            for term in self.rows(side, needed.within(side)):
                 if joined:
                     conditions = tuple(term.over(c) for c in node.conditions)
                     plan = LeftJoin(term.plan, partner(other), conditions, node.label)
@@ -217,10 +254,10 @@ class _Touched:
                 terms.append(_or_null(term, node.label, side, wanted))
         return terms
 
-    def _semi_joined(self, node: SemiJoin, wanted: Columns) -> list[Term]:
+    def _semi_joined(self, node: SemiJoin, wanted: _Wanted) -> list[Term]:
         """The left side's rows that match (or do not), and those that match a touched right row."""
         right = self.changes.post(node.right)
-        needed = {*wanted, *_columns(node.conditions)}
+        needed = wanted.and_by(node.conditions)
         terms = [
             replace(
                 term,
@@ -231,25 +268,22 @@ class _Touched:
                     conditions=tuple(term.over(c) for c in node.conditions),
                 ),
             )
-            for term in self.rows(node.left, needed.intersection(node.left.schema))
+            for term in self.rows(node.left, needed.within(node.left))
         ]
         return [*terms, *self._matching(node, wanted)]
 
-    def _matching(self, node: LeftJoin | SemiJoin | Mark, wanted: Columns) -> list[Term]:
+    def _matching(self, node: LeftJoin | SemiJoin | Mark, wanted: _Wanted) -> list[Term]:
         """The left side's rows before that match a touched right row."""
         if not self.changes.touches(node.right):
             return []
-        asked = [c for c in node.right.schema if c in _columns(node.conditions)]
         left = self.changes.pre(node.left)
         if isinstance(left, Join):
-            needed = {*wanted, *_columns(node.conditions)}
-            parts, own = _needed(list(left.parts), left.conditions, needed)
+            parts, own = _needed(list(left.parts), left.conditions, wanted.and_by(node.conditions))
             left = Join(tuple(parts), tuple(own)) if len(parts) > 1 else parts[0]
         label = node.relation if isinstance(node, Mark) else node.label
-        changed, columns = touched_columns(
-            beside(label, "changed"), node.right, asked, self.changes, self.inner
+        changed, conditions = touched_by(
+            beside(label, "changed"), node.right, node.conditions, self.changes, self.inner
         )
-        conditions = tuple(substitute(c, columns) for c in node.conditions)
         return [_term(SemiJoin(left, changed, conditions), f"rows that match {label}")]
 
 
@@ -262,9 +296,27 @@ def _columns(expressions: Iterable[exp.Expr]) -> set[ColumnRef]:
     return {column for expression in expressions for column in columns_of(expression)}
 
 
-def _or_null(term: Term, label: str, side: Node, wanted: Columns) -> Term:
+def _exact(expression: exp.Expr) -> set[ColumnRef]:
+    """The columns that an expression does more with than to show them or to compare them."""
+    match expression:
+        case exp.Column():
+            return set()
+        case exp.Paren() | exp.Not() | exp.Is():
+            return _exact(expression.this)
+    if isinstance(expression, _COMPARING):
+        return _exact(expression.this) | _exact(expression.expression)
+    return columns_of(expression)
+
+
+_COMPARING = (
+    exp.And, exp.Or, exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, exp.GT, exp.GTE, exp.LT,
+    exp.LTE,
+)  # fmt: skip
+
+
+def _or_null(term: Term, label: str, side: Node, wanted: _Wanted) -> Term:
     """An outer join's rows, once as they are and once with NULLs in the columns of one side."""
-    shown = [column for column in side.schema if column in wanted]
+    shown = [column for column in side.schema if column in wanted.columns]
     if not shown:
         return term
     tags = Values(
@@ -282,8 +334,10 @@ def _partition(node: Window) -> list[Named]:
     return [item for item in node.items if item.expression in node.partition]
 
 
-def _are_of(node: Aggregate | Window, items: Iterable[Named], wanted: Columns) -> bool:
-    return {ColumnRef(node.relation, item.name) for item in items}.issuperset(wanted)
+def _tell(node: Aggregate | Window, items: Iterable[Named], wanted: _Wanted) -> bool:
+    """Whether what is wanted are columns in which all rows of a group or partition are equal."""
+    equal = {ColumnRef(node.relation, item.name) for item in items}
+    return equal.issuperset(wanted.columns) and equal.isdisjoint(wanted.exact)
 
 
 def _computed(node: Node) -> set[ColumnRef]:
@@ -307,13 +361,13 @@ def _computed(node: Node) -> set[ColumnRef]:
     return set(node.schema).difference(ColumnRef(node.relation, item.name) for item in plain)
 
 
-def _is_spared(node: Filter, wanted: Columns) -> bool:
+def _is_spared(node: Filter, wanted: _Wanted) -> bool:
     """Whether a condition alone would need values that are not asked for (HAVING, say)."""
     computed = _computed(node.input)
-    return bool(computed & columns_of(node.condition)) and computed.isdisjoint(wanted)
+    return bool(computed & columns_of(node.condition)) and computed.isdisjoint(wanted.columns)
 
 
-def _spared(part: Node, conditions: Sequence[exp.Expr], wanted: Columns) -> Sequence[exp.Expr]:
+def _spared(part: Node, conditions: Sequence[exp.Expr], wanted: _Wanted) -> Sequence[exp.Expr]:
     """A join's conditions but those that alone would need such values of an input.
 
     All of them, where the others do not link the input by an equality.
@@ -322,7 +376,7 @@ def _spared(part: Node, conditions: Sequence[exp.Expr], wanted: Columns) -> Sequ
     own = set(part.schema)
     others = [c for c in conditions if computed.isdisjoint(columns_of(c))]
     linked = any(_is_equality(c) and own & columns_of(c) and columns_of(c) - own for c in others)
-    return others if linked and computed.isdisjoint(wanted) else conditions
+    return others if linked and computed.isdisjoint(wanted.columns) else conditions
 
 
 def _is_equality(condition: exp.Expr) -> bool:
@@ -330,7 +384,7 @@ def _is_equality(condition: exp.Expr) -> bool:
 
 
 def _needed(
-    parts: list[Node], conditions: Sequence[exp.Expr], wanted: Columns, first: Node | None = None
+    parts: list[Node], conditions: Sequence[exp.Expr], wanted: _Wanted, first: Node | None = None
 ) -> tuple[list[Node], Sequence[exp.Expr]]:
     """The inputs of a join that filter, give a wanted column or link others, and its conditions.
 
@@ -351,11 +405,13 @@ def _needed(
 
 
 def _is_spare(
-    part: Node, parts: Sequence[Node], conditions: Sequence[exp.Expr], wanted: Columns
+    part: Node, parts: Sequence[Node], conditions: Sequence[exp.Expr], wanted: _Wanted
 ) -> bool:
     """Whether an input is a plain table at the end of a join's chain of which nothing is wanted."""
     own = set(part.schema)
-    if not own.isdisjoint(wanted) or not all(isinstance(n, (Scan, Project)) for n in part.walk()):
+    if not own.isdisjoint(wanted.columns) or not all(
+        isinstance(n, (Scan, Project)) for n in part.walk()
+    ):
         return False
     linking = [c for c in conditions if own & columns_of(c)]
     linked = [p for p in parts if p is not part and _columns(linking).intersection(p.schema)]

@@ -191,6 +191,22 @@ def test_floating_sums_keep_no_trace_of_what_left(bench: Bench, rounds: int) -> 
     bench.refresh()
 
 
+def test_values_that_are_equal_but_not_the_same_are_one_group_and_two_texts(bench: Bench) -> None:
+    """A group was looked for by the text that a changed row gives, not by that of its group."""
+    bench.table("r", "d double, v int", "(0.0, 1)", "(1.0, 2)")
+    groups = "select d, count(*) as c from r group by d"
+    counted = f"select cast(d as string) as s, c from ({groups})"
+    bench.view(f"select s, sum(c) as t, max(c) as m from ({counted}) group by s")
+    bench.view(f"select c, max(s) as s from ({counted}) where s <> '-0.0' group by c")
+    around = "select cast(d as string) as s, count(*) over (partition by d) as n from r"
+    each = f"select s, max(n) as m from ({around}) group by s"
+    bench.view(f"select m, count(*) as n from ({each}) group by m")
+    bench.sql("insert into r values (-0.0, 1)")
+    bench.refresh()
+    bench.sql("delete from r where cast(d as string) = '0.0'")
+    bench.refresh()
+
+
 ODD = """
 (1, 'it''s', date '2024-02-29', timestamp '2024-01-01 10:00:00.123456', true, X'00FF', 'x'),
 (1, '"q" `b` \\\\', date '0001-01-01', timestamp '1969-12-31 23:59:59', false, X'', null),

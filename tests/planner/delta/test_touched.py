@@ -172,3 +172,23 @@ def test_groups_by_a_column_that_a_generator_makes(lake: Lake) -> None:
     lake.change("t", insert=[(3, ["b", "c"])], delete=[(1, ["a", "b"])])
     lake.change("u", insert=[(2,)])
     view.refresh()
+
+
+def test_a_groups_key_is_not_told_by_another_row_that_is_equal_to_it(lake: Lake) -> None:
+    lake.create("t", {"d": "double", "v": "int"}, [(0.0, 1), (1.0, 2)])
+    groups = "select d, count(*) as c from s.t group by d"
+    counted = f"select cast(d as string) as s, c from ({groups})"
+    named = f"select s, sum(c) as c from ({counted}) group by s"
+    view = View(lake, f"select c, max(s) as s from ({named}) group by c")
+    lake.change("t", insert=[(-0.0, 1)])
+    view.refresh()
+    view.shows((2, "0.0"), (1, "1.0"))
+
+
+def test_a_groups_key_that_is_only_compared_is_told_by_any_of_its_rows(shop: Lake) -> None:
+    counts = "select k, count(*) as n from s.o group by k having k <> 9"
+    cities = f"select c.city, sum(n) as n from s.c left join ({counts}) o on c.k = o.k group by 1"
+    view = View(shop, f"select n, count(*) as cities from ({cities}) group by n")
+    shop.change("o", insert=[(4, 3, 1)])
+    assert read(view, "o") == 2
+    view.refresh()
