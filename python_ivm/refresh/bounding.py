@@ -29,8 +29,6 @@ class Bounding:
         self._model = model
         self._kind = partial(kind_of, model.schemas())
         self._changes = changes
-        self._tables = {table.key: table.parts for table in model.tables}
-        self._tables[STATE] = model.request.state
 
     def __call__(
         self, plan: Node, columns: Sequence[ColumnRef]
@@ -43,8 +41,7 @@ class Bounding:
         return looked_up(plan, columns, STATE, self._kind)
 
     def _large(self, source: str) -> bool:
-        parts = self._tables.get(source)
-        size = self._model.size(parts) if parts is not None else None
+        size = self._model.size(source)
         return size is None or size > _SMALL
 
     def _ranges(self, keys: Collection[Key]) -> Mapping[Key, Range]:

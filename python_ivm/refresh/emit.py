@@ -228,7 +228,7 @@ def merge_statement(
     clock: Clock | None,
     bound: Bound = unbounded,
     version: int | None = None,
-    little: Callable[[exp.Expr], bool] = lambda _: False,
+    little: Callable[[Node], bool] = lambda _: False,
 ) -> Statement:
     """The statement that applies a delta to the state; what it reads of it is at a version.
 
@@ -236,8 +236,8 @@ def merge_statement(
     """
     before = table(request.state, version)
     renderer = Renderer(source_relations(sources, clock, before))
-    tree = merge(layout, terms, changes, table(request.state), renderer, bound)
-    return Statement(Kind.MERGE, text(tree), small=little(tree))
+    tree, source = merge(layout, terms, changes, table(request.state), renderer, bound)
+    return Statement(Kind.MERGE, text(tree), small=little(source))
 
 
 def keep_bookmark(request: Request) -> Statement:

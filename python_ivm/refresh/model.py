@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -14,13 +14,14 @@ from python_ivm.refresh.reason import Reason, not_parsed
 from python_ivm.refresh.remembering import Remembering
 from python_ivm.refresh.request import Request
 from python_ivm.sources.clock import Clock, Instant
-from python_ivm.sources.history import SourceChange
+from python_ivm.sources.history import DataFile, SourceChange
 from python_ivm.sql.clock import asked, at, calls
 from python_ivm.sql.determinism import check_deterministic
 from python_ivm.sql.inline import Reading, read
 from python_ivm.sql.parse import TableReference, essence, parse, table_key, without_terminator
 from python_ivm.sql.schema import Schemas, TableSchema
 from python_ivm.state.bookmark import NOT_BUILT, Bookmark, Found, digest
+from python_ivm.state.layout import STATE
 
 _SIZES_LAST = 16
 """After so many refreshes tables are asked for their sizes again, which takes jobs of Spark's for
@@ -183,12 +184,15 @@ class Model:
             found[table.key] = TableSchema(table.parts, renamed)
         return found
 
-    def states(self) -> set[str]:
-        """The model's own state, and those of the maintained models that it reads, by key."""
-        return {table_key(self.request.state), *self._catalog.hidden}
+    def is_state(self, source: str) -> bool:
+        """Whether a source is a state: the model's own, or one of a model that it reads."""
+        return source == STATE or source in self._catalog.hidden
 
-    def size(self, parts: tuple[str, ...]) -> int | None:
+    def size(self, source: str) -> int | None:
         """A Delta table's size in bytes, maybe that of some refreshes ago; None if unknown."""
+        parts = self._parts(source)
+        if parts is None:
+            return None
         name = table_key(parts)
         if name not in self.sizes:
             detail = self.warehouse.detail(parts)
@@ -196,6 +200,17 @@ class Model:
                 return None
             self.sizes[name] = detail.bytes
         return self.sizes[name]
+
+    def files(self, source: str) -> Sequence[DataFile] | None:
+        """A Delta table's files; None if they cannot be told cheaply, or are many."""
+        parts = self._parts(source)
+        return None if parts is None else self.warehouse.files(parts)
+
+    def _parts(self, source: str) -> tuple[str, ...] | None:
+        """The name of a source of the plan, of which the model's own state is one."""
+        if source == STATE:
+            return self.request.state
+        return next((table.parts for table in self.tables if table.key == source), None)
 
     def _with_names(self, table: TableReference, change: SourceChange) -> SourceChange:
         return replace(change, stored=self._catalog.hidden.get(table.key, {}))

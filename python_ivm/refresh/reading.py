@@ -2,93 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+import datetime as dt
+from collections.abc import Callable, Iterable, Sequence
 
-from sqlglot import exp
-
-from python_ivm.delta.bounds import BOUNDS
-from python_ivm.sources.history import SourceChange
-from python_ivm.sql.parse import table_key
+from python_ivm.algebra.nodes import At, Node
+from python_ivm.delta.reads import Read, reads
+from python_ivm.refresh.model import Model
+from python_ivm.sources.history import DataFile, SourceChange
+from python_ivm.state.layout import STATE
 
 FEW_ROWS = 20_000
 """Changed rows, of all sources together."""
 FEW_BYTES = 32 * 2**20
-"""Bytes of the tables that are read without bounds on their keys, as Delta has stored them."""
+"""Bytes of the tables that are read whole, as Delta has stored them."""
 STATE_WEIGHT = 3
 """A byte of a state counts for so many: its rows are short, some numbers without texts."""
-_NARROW = 1_000
-"""So many keys may lie between the lowest and the highest one."""
+_APART = 1.5
+"""In at most so many files, on average, lies a value of a column by which a table is laid out."""
+_TARGET = Read(STATE, At.PRE)
 
-Name = tuple[str, ...]
 
+class ReadVolume:
+    """How much a refresh reads, as far as histories, sizes and statistics of files tell."""
 
-def reads_little(
-    merge: exp.Expr,
-    changes: Iterable[SourceChange],
-    size: Callable[[Name], int | None],
-    states: Collection[str],
-) -> bool:
-    """Whether a MERGE reads few rows, as far as history and sizes tell.
+    def __init__(self, model: Model, changes: Iterable[SourceChange]) -> None:
+        """Take the model, and what happened to the sources whose change is read."""
+        self._model = model
+        self._rows = [change.rows for change in changes]
 
-    Args:
-        merge: The statement.
-        changes: What happened to the sources whose change it reads.
-        size: A table's size in bytes; None if it is not known. Asked only if few rows changed.
-        states: Which of the tables are states of models, by planner key.
-    """
-    rows = [change.rows for change in changes]
-    if any(number is None for number in rows) or sum(filter(None, rows)) > FEW_ROWS:
-        return False
-    left = FEW_BYTES
-    for name in read_without_bounds(merge):
-        bytes_ = size(name)
-        if bytes_ is None:
+    def is_little(self, plan: Node) -> bool:
+        """Whether a MERGE reads few rows.
+
+        Of its target Delta reads whole files, whatever the condition.
+
+        Args:
+            plan: The plan of its source.
+        """
+        if any(rows is None for rows in self._rows) or sum(filter(None, self._rows)) > FEW_ROWS:
             return False
-        left -= bytes_ * (STATE_WEIGHT if table_key(name) in states else 1)
-        if left < 0:
-            return False
-    return True
+        left: float = FEW_BYTES
+        for read in sorted([_TARGET, *reads(plan)], key=lambda read: len(read.keys)):
+            part = share(read, self._model.files) if read.keys else 1.0
+            bytes_ = self._model.size(read.source) if part else 0
+            if bytes_ is None:
+                return False
+            weight = STATE_WEIGHT if self._model.is_state(read.source) else 1
+            left -= bytes_ * weight * part
+            if left < 0:
+                return False
+        return True
 
 
-def read_without_bounds(merge: exp.Expr) -> list[Name]:
-    """The tables that a MERGE reads, its target among them, as often as it reads them whole.
+def share(read: Read, files: Callable[[str], Sequence[DataFile] | None]) -> float:
+    """Which part of a table is read to find few values of its keys, from 0 to 1.
 
-    A read is bounded by the condition that its key is one of a change's: of whole numbers and dates
-    the statistics of files and row groups tell where they are. A wide range may be all that there
-    is, and so may what the user's own conditions leave. Of its target Delta reads whole files,
-    whatever the condition.
+    None of it if it is laid out by one of them, as row groups and pages of files are left out, too.
+    Where its files cannot be told, it is taken for laid out by what it is joined by, but not by
+    what groups it.
     """
-    bounded = {(id(scope), alias) for scope, alias in _bounds(merge)}
-    return [
-        tuple(part.name for part in table.parts)
-        for table in merge.find_all(exp.Table)
-        if isinstance(table.this, exp.Identifier)
-        and (
-            table.parent is merge
-            or (
-                table.args.get("version") is not None
-                and (id(_scope(table)), table.alias_or_name) not in bounded
-            )
-        )
-    ]
+    known = files(read.source)
+    if known is None:
+        return 0.0 if read.joined else 1.0
+    return min((_share(known, key) for key in read.keys), default=1.0)
 
 
-def _bounds(merge: exp.Expr) -> Iterator[tuple[exp.Expr | None, str]]:
-    for condition in merge.find_all(exp.Between, exp.In, exp.EQ):
-        if not condition.meta.get(BOUNDS):
-            continue
-        if isinstance(condition, exp.Between) and _width(condition) > _NARROW:
-            continue
-        column = condition.this.unnest()
-        if isinstance(column, exp.Column):
-            yield _scope(condition), column.table
+def _share(files: Sequence[DataFile], key: str) -> float:
+    ends = [(_ordinal(f.lowest.get(key)), _ordinal(f.highest.get(key))) for f in files]
+    known = [(low, high) for low, high in ends if low is not None and high is not None]
+    if len(known) < len(files) or len(files) < 2:
+        return 1.0
+    whole = max(high for _, high in known) - min(low for low, _ in known)
+    if whole == 0:
+        return 1.0
+    holding = sum(high - low for low, high in known) / whole
+    return 0.0 if holding <= _APART else min(1.0, holding / len(files))
 
 
-def _width(condition: exp.Between) -> int:
-    """How many whole numbers lie in a range; 0 for a range of something else."""
-    low, high = condition.args["low"], condition.args["high"]
-    return int(high.to_py()) - int(low.to_py()) + 1 if low.is_int and high.is_int else 0
-
-
-def _scope(node: exp.Expr) -> exp.Expr | None:
-    return node.find_ancestor(exp.Select, exp.Merge)
+def _ordinal(value: object) -> float | None:
+    """A number or a day as a number."""
+    if isinstance(value, str):
+        try:
+            return float(dt.date.fromisoformat(value).toordinal())
+        except ValueError:
+            return None
+    return float(value) if isinstance(value, (int, float)) else None

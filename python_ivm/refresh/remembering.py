@@ -8,7 +8,7 @@ from typing import TypeVar
 from python_ivm.refresh.answers import Answers
 from python_ivm.refresh.request import Warehouse
 from python_ivm.sources.clock import Instant
-from python_ivm.sources.history import Commit, Detail
+from python_ivm.sources.history import Commit, DataFile, Detail
 from python_ivm.sql.inline import View
 
 T = TypeVar("T")
@@ -49,6 +49,10 @@ class Remembering:
     def detail(self, parts: tuple[str, ...]) -> Detail | None:
         """A table's newest version."""
         return self._answers.detail(parts, lambda: self._ask(lambda: self._warehouse.detail(parts)))
+
+    def files(self, parts: tuple[str, ...]) -> Sequence[DataFile] | None:
+        """A table's files."""
+        return self._once(parts, "files", lambda: self._warehouse.files(parts))
 
     def namespace(self) -> tuple[str, str]:
         """The session's catalog and schema."""

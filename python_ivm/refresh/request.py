@@ -9,7 +9,7 @@ from typing import Protocol
 
 from python_ivm.errors import InvalidModel
 from python_ivm.sources.clock import Instant
-from python_ivm.sources.history import Commit, Detail
+from python_ivm.sources.history import Commit, DataFile, Detail
 from python_ivm.sql.inline import View
 
 
@@ -153,6 +153,9 @@ class Warehouse(Protocol):
 
     def detail(self, parts: tuple[str, ...]) -> Detail | None:
         """A Delta table's newest version; None if it cannot be told."""
+
+    def files(self, parts: tuple[str, ...]) -> Sequence[DataFile] | None:
+        """A Delta table's files; None if they cannot be told cheaply, or are many."""
 
     def namespace(self) -> tuple[str, str]:
         """Catalog and schema of names that have none."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 
 from python_ivm.algebra.nodes import ClockFilter
 from python_ivm.algebra.plans import size
@@ -15,7 +14,7 @@ from python_ivm.refresh import emit, versions
 from python_ivm.refresh.bounding import Bounding
 from python_ivm.refresh.maintained import Maintained, maintained
 from python_ivm.refresh.model import Model
-from python_ivm.refresh.reading import reads_little
+from python_ivm.refresh.reading import ReadVolume
 from python_ivm.refresh.reason import Reason, planner_error
 from python_ivm.refresh.remembering import Remembering
 from python_ivm.refresh.request import OnConfigurationChange, Policy, Request, Warehouse
@@ -239,12 +238,7 @@ class Planner:
             clock,
             Bounding(self.model, changes),
             self.model.found.version,
-            partial(
-                reads_little,
-                changes=read.values(),
-                size=self.model.size,
-                states=self.model.states(),
-            ),
+            ReadVolume(self.model, read.values()).is_little,
         )
 
     def _committed(

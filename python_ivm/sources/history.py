@@ -139,6 +139,19 @@ class Detail:
     version: int | None = None
 
 
+@dataclass(frozen=True)
+class DataFile:
+    """One of a table's files, as the table's log describes it.
+
+    Attributes:
+        lowest: The least values of those columns that have statistics: numbers, or text.
+        highest: The greatest ones.
+    """
+
+    lowest: Mapping[str, object]
+    highest: Mapping[str, object]
+
+
 def is_bookmark(text: str | None) -> bool:
     """Whether what a writer attached to a commit is a bookmark, of whatever format."""
     return bool(text) and str(text).startswith('{"ivm":')

@@ -57,7 +57,7 @@ def merge(
     state: exp.Table,
     renderer: Renderer,
     bound: Bound = unbounded,
-) -> exp.Merge:
+) -> tuple[exp.Merge, Node]:
     """The MERGE that applies a delta to the state.
 
     Args:
@@ -69,8 +69,8 @@ def merge(
         bound: Bounds what is read by the keys of the changed rows.
 
     Returns:
-        The statement. Each stored row is matched by at most one row of its source; rows of a bag
-        that have one hash stop it.
+        The statement, and the plan of its source. Each stored row is matched by at most one row of
+        that; rows of a bag that have one hash stop it.
     """
     update = _Update(layout, terms, changes)
     source = share_deltas(merge_projections(update.source()))
@@ -83,12 +83,13 @@ def merge(
     bounded = [key for key in layout.keys if columns[key.name] in ranges]
     for key in bounded[:_MOST_BOUNDS]:
         on += ranges[columns[key.name]].holds(stored(key.name), or_null=True)
-    return exp.Merge(
+    statement = exp.Merge(
         this=target,
         using=exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(CHANGE))),
         on=exp.and_(*on) if on else exp.true(),
         whens=exp.Whens(expressions=update.clauses()),
     )
+    return statement, source
 
 
 def _found_by(layout: Layout) -> list[exp.Expr]:

@@ -21,7 +21,7 @@ from python_ivm.refresh.request import Options, Request
 from python_ivm.refresh.statements import Kind, Refresh, Statement, Strategy
 from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.sources.clock import Instant
-from python_ivm.sources.history import Commit, Detail, SourceVersion
+from python_ivm.sources.history import Commit, DataFile, Detail, SourceVersion
 from python_ivm.sql import clock
 from python_ivm.sql.inline import View as SourceView
 from python_ivm.sql.modifiers import without_order
@@ -305,6 +305,10 @@ class Lake:
         assert all(parts), "Spark fails on a table without a name"
         commits = self.commits.get(parts[-1].lower())
         return None if commits is None else commits[:limit]
+
+    def files(self, parts: tuple[str, ...]) -> Sequence[DataFile] | None:
+        """It has none."""
+        return None
 
     def history_now(self, parts: tuple[str, ...], limit: int) -> Sequence[Commit] | None:
         """The commits, newest first."""

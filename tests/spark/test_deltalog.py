@@ -74,6 +74,34 @@ def test_commits_of_all_kinds(bench: Bench, logs: DeltaLogs, name: tuple[str, st
     assert by_log.history(("spark_catalog", *name), 1) == expected[:1]
 
 
+def test_the_least_and_greatest_values_of_each_file(
+    bench: Bench, logs: DeltaLogs, name: tuple[str, str]
+) -> None:
+    bench.table("t", "k int, d date, v string, n bigint", "(1, '2024-05-01', 'a', -7)")
+    rows = "(3, null, 'b', 5), (9, date '2023-01-01', null, 6)"
+    bench.sql(f"insert into t select /*+ coalesce(1) */ * from values {rows}")
+    warehouse = SparkWarehouse(bench.query, logs)
+    before = jobs(bench)
+    found = warehouse.files(name)
+    assert found is not None
+    one, two = sorted(found, key=lambda file: str(file.lowest["k"]))
+    assert (one.lowest["d"], one.highest["d"], one.highest["n"]) == (
+        "2024-05-01",
+        "2024-05-01",
+        -7,
+    )
+    assert (two.lowest["k"], two.highest["k"], two.lowest["n"]) == (3, 9, 5)
+    assert jobs(bench) == before
+    bench.sql("delete from t where k = 1")
+    assert len(warehouse.files(name) or ()) == 1
+    bench.sql("alter table t set tblproperties (delta.dataSkippingNumIndexedCols = 0)")
+    bench.sql("insert overwrite t values (3, null, 'b', 5)")
+    assert [(file.lowest, file.highest) for file in warehouse.files(name) or ()] == [({}, {})]
+    assert SparkWarehouse(bench.query).files(name) is None
+    bench.sql("create or replace view s as select 1 as k")
+    assert warehouse.files((name[0], "s")) is None
+
+
 def test_a_commit_by_another_process_is_seen(
     bench: Bench, logs: DeltaLogs, name: tuple[str, str]
 ) -> None:

@@ -65,7 +65,7 @@ def test_small_refreshes_are_interpreted_and_large_reads_bounded(
     assert "BETWEEN" not in merges[-1]
     assert settings() == USUAL
 
-    monkeypatch.setattr(Model, "size", lambda self, parts: 2**40)
+    monkeypatch.setattr(Model, "size", lambda self, source: 2**40)
     bench.sql("insert into a values (4, 8), (5, 7)", "insert into b values (9, 9)")
     bench.refresh()
     assert during == [INTERPRETED, USUAL]

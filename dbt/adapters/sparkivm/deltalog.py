@@ -61,6 +61,10 @@ class DeltaLogs:
         """A table's newest version as ``DESCRIBE DETAIL`` tells it, which it is left to if None."""
         return self._told(parts, lambda log: log.detail())
 
+    def files(self, parts: tuple[str, ...]) -> list[Row] | None:
+        """What the log has of each of a table's files; None if Delta would need a job for it."""
+        return self._told(parts, lambda log: log.listed())
+
     def _told(self, parts: tuple[str, ...], tell: Callable[[_Log], T | None]) -> T | None:
         def look(session: SparkSession) -> T | None:
             if not _is_in_sparks_catalog(session, parts):
@@ -181,6 +185,16 @@ class _Log:
             "sizeInBytes": checksum.get().tableSizeBytes(),
             "version": version,
         }
+
+    def listed(self) -> list[Row] | None:
+        """The files, of which Delta keeps the list with the checksum unless they are many."""
+        checksum = self.snapshot.checksumOpt()
+        listed = checksum.get().allFiles() if checksum.isDefined() else checksum
+        if not listed.isDefined():
+            return None
+        files = listed.get()
+        every = (files.apply(number) for number in range(files.size()))
+        return [{"stats": file.stats()} for file in every]
 
     def _commit(self, version: int) -> Row | None:
         file = self._file(version)

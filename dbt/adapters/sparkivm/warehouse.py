@@ -15,7 +15,7 @@ from dbt.adapters.sparkivm.conf import Conf, StatementConf, changed
 from python_ivm.refresh.answers import Answers
 from python_ivm.refresh.versions import CHANGE_FEED
 from python_ivm.sources.clock import Instant
-from python_ivm.sources.history import Commit, Detail
+from python_ivm.sources.history import Commit, DataFile, Detail
 from python_ivm.sql.inline import View
 from python_ivm.sql.parse import DIALECT, quoted_name
 
@@ -46,6 +46,9 @@ class Logs(Protocol):
 
     def detail(self, parts: tuple[str, ...]) -> Row | None:
         """The row of ``DESCRIBE DETAIL``; None if only that can tell."""
+
+    def files(self, parts: tuple[str, ...]) -> list[Row] | None:
+        """What the log has of each file (``add`` of the Delta protocol); None if it is not told."""
 
 
 class SparkWarehouse:
@@ -106,6 +109,11 @@ class SparkWarehouse:
         size = row["sizeInBytes"]
         bytes_ = None if size is None else int(size)
         return Detail(_timestamp(row["lastModified"]), bytes_, row.get("version"))
+
+    def files(self, parts: tuple[str, ...]) -> Sequence[DataFile] | None:
+        """A Delta table's files; None if they cannot be told cheaply, or are many."""
+        rows = self._logs.files(parts) if self._logs else None
+        return None if rows is None else [_file(row) for row in rows]
 
     def namespace(self) -> tuple[str, str]:
         """The session's catalog and schema."""
@@ -226,6 +234,10 @@ class RunWarehouse(SparkWarehouse):
             return ask(parts)
         return self._answers.detail(parts, lambda: ask(parts))
 
+    def files(self, parts: tuple[str, ...]) -> Sequence[DataFile] | None:
+        """A Delta table's files; of a source asked once."""
+        return self._once(parts, "files", super().files)
+
     def definition(self, parts: tuple[str, ...]) -> View | None:
         """A view; of a source asked once."""
         return self._once(parts, "definition", super().definition)
@@ -265,6 +277,11 @@ def _commit(row: Row) -> Commit:
         user_metadata=row.get("userMetadata"),
         new_schema=str(parameters.get("canOverwriteSchema")).lower() == "true",
     )
+
+
+def _file(row: Row) -> DataFile:
+    told = json.loads(row["stats"] or "{}")
+    return DataFile(told.get("minValues") or {}, told.get("maxValues") or {})
 
 
 def _map(value: Any) -> dict[str, Any]:

@@ -99,7 +99,7 @@ def test_nothing_is_asked_where_nothing_can_be_bounded(
 def test_small_tables_are_not_bounded_nor_asked_about(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Model, "size", lambda model, parts: 2**20)
+    monkeypatch.setattr(Model, "size", lambda model, source: 2**20)
     monkeypatch.setattr(lake, "texts", lambda sql: pytest.fail(f"asked for nothing: {sql}"))
     sql = "select a.k, max(a.v) as v, max(b.w) as w from s.a a join s.b b on a.k = b.k group by a.k"
     assert "BETWEEN" not in merged(lake, sql)
@@ -108,7 +108,7 @@ def test_small_tables_are_not_bounded_nor_asked_about(
 def test_a_large_table_beside_a_small_one_is_bounded(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Model, "size", lambda model, parts: 2**30 if parts[-1] == "b" else 2**20)
+    monkeypatch.setattr(Model, "size", lambda model, source: 2**30 if source == "s.b" else 2**20)
     text = merged(lake, "select b.w, c.v from s.a a, s.b b, s.a c where a.k = b.k and b.k = c.k")
     assert "b.k BETWEEN 3 AND 5" in text
     assert "c.k BETWEEN" not in text and "a.k BETWEEN" not in text

@@ -2,104 +2,130 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
 import pytest
-import sqlglot
 from sqlglot import exp
 
-from python_ivm.delta.bounds import BOUNDS, Range
-from python_ivm.refresh.reading import (
-    FEW_BYTES,
-    FEW_ROWS,
-    STATE_WEIGHT,
-    read_without_bounds,
-    reads_little,
-)
-from python_ivm.sources.history import Change, Commit, SourceChange, SourceVersion, since
+from python_ivm.algebra.columns import ColumnRef
+from python_ivm.algebra.nodes import At, Join, Node, Scan
+from python_ivm.delta.bounds import Range
+from python_ivm.refresh.reading import FEW_BYTES, FEW_ROWS, STATE_WEIGHT, ReadVolume
+from python_ivm.sources.history import Change, Commit, DataFile, SourceChange, SourceVersion, since
+from python_ivm.state.layout import STATE
 
-MERGE = """MERGE INTO s.v__ivm_state AS stored USING (
-  WITH d AS (SELECT k, _change_type FROM TABLE_CHANGES('s.a', 2, 2))
-  SELECT d.k, b.w FROM d JOIN s.b VERSION AS OF 3 AS b ON d.k = b.k{b}
-) AS change ON stored.k IS NOT DISTINCT FROM change.k{stored}
-WHEN NOT MATCHED THEN INSERT (k, w) VALUES (change.k, change.w)"""
-STATE, JOINED = ("s", "v__ivm_state"), ("s", "b")
+KEY = ColumnRef("b", "k")
+OWN = exp.EQ(this=KEY.expression(), expression=ColumnRef("a", "k").expression())
 
 
-def merge(b: str = "", stored: str = "", *, users: bool = False) -> exp.Expr:
-    """The statement with more conditions: the bounds of keys, or the user's own."""
-    tree = sqlglot.parse_one(MERGE.format(b=b, stored=stored), read="spark")
-    for condition in tree.find_all(exp.EQ, exp.Between, exp.In):
-        condition.meta[BOUNDS] = not users and condition.find(exp.Literal) is not None
-    return tree
+@dataclass
+class Sizes:
+    """What a model knows of the sizes of its tables; the state's is 0 unless it is given."""
+
+    sizes: Mapping[str, int | None]
+    listed: Mapping[str, Sequence[DataFile]] = field(default_factory=dict)
+    states: Sequence[str] = (STATE,)
+    asked: list[str] = field(default_factory=list)
+
+    def size(self, source: str) -> int | None:
+        self.asked.append(source)
+        return self.sizes.get(source, 0)
+
+    def files(self, source: str) -> Sequence[DataFile] | None:
+        return self.listed.get(source)
+
+    def is_state(self, source: str) -> bool:
+        return source in self.states
 
 
-@pytest.mark.parametrize(
-    ("b", "stored", "whole"),
-    [
-        ("", "", [STATE, JOINED]),
-        (" AND b.k = 7", "", [STATE]),
-        (" AND b.k BETWEEN 1 AND 9", " AND (stored.k = -1 OR stored.k IS NULL)", [STATE]),
-        (" AND b.k BETWEEN -9 AND 990", "", [STATE]),
-        (" AND b.k BETWEEN -9 AND 991", "", [STATE, JOINED]),
-        (" AND b.k BETWEEN -9 AND 991 AND b.k IN (-9, 991)", "", [STATE]),
-        (" AND b.d BETWEEN CAST('1999-05-01' AS DATE) AND CAST('2024-05-01' AS DATE)", "", [STATE]),
-        (" AND b.k IN (1, 9)", "", [STATE]),
-        (" AND b.k = CAST('2024-05-01' AS DATE)", "", [STATE]),
-        (" AND d.k = 7", "", [STATE, JOINED]),
-        (" AND b.w > 7", "", [STATE, JOINED]),
-    ],
-)  # fmt: skip
-def test_a_key_among_literals_bounds_a_read(
-    b: str, stored: str, whole: list[tuple[str, ...]]
-) -> None:
-    assert read_without_bounds(merge(b, stored)) == whole
+def joined(*conditions: exp.Expr) -> Node:
+    """The change of a joined to b."""
+    change = Scan("s.a", "a", ("k",), At.DELTA)
+    return Join((change, Scan("s.b", "b", ("k", "w"))), (OWN, *conditions))
 
 
-@pytest.mark.parametrize("own", ["b.k = 7", "b.t = 'R'", "b.k BETWEEN 1 AND 9", "b.k IN (1, 9)"])
-def test_a_condition_of_the_users_bounds_nothing(own: str) -> None:
-    """It may leave most of the table."""
-    assert read_without_bounds(merge(f" AND {own}", users=True)) == [STATE, JOINED]
+def keys(*values: int, every: bool = True) -> list[exp.Expr]:
+    """The bounds of b's key by those of a change."""
+    found = Range.of("int", map(str, values), every)
+    assert found is not None
+    return found.holds(KEY.expression(), or_null=False)
 
 
-def test_what_bounds_a_key_bounds_a_read() -> None:
-    bounds = Range("int", 3, 5, (3, 5)).holds(exp.column("k", table="b"), or_null=True)
-    tree = merge()
-    join = tree.find(exp.Join)
-    assert join is not None
-    join.set("on", exp.and_(join.args["on"], *bounds))
-    assert read_without_bounds(tree) == [STATE]
-
-
-def change(rows: int | None) -> SourceChange:
+def is_little(model: Sizes, plan: Node, *rows: int | None) -> bool:
     version = SourceVersion(1, "1")
-    return SourceChange(("s", "a"), version, version, Change.GENERAL, rows=rows)
+    changes = [SourceChange(("s", "a"), version, version, Change.GENERAL, rows=n) for n in rows]
+    known: Any = model
+    return ReadVolume(known, changes).is_little(plan)
 
 
 def test_few_rows_and_few_bytes_are_little() -> None:
-    assert reads_little(merge(), [change(FEW_ROWS)], lambda _: FEW_BYTES // 2, ())
-    assert not reads_little(merge(), [change(FEW_ROWS)], lambda _: FEW_BYTES // 2 + 1, ())
-    assert not reads_little(merge(), [change(FEW_ROWS), change(1)], lambda _: 0, ())
-    assert not reads_little(merge(), [change(None)], lambda _: 0, ())
-    assert not reads_little(merge(), [change(1)], lambda _: None, ())
+    half = Sizes({"s.b": FEW_BYTES})
+    assert is_little(half, joined(), FEW_ROWS)
+    assert not is_little(Sizes({"s.b": FEW_BYTES + 1}), joined(), FEW_ROWS)
+    assert not is_little(Sizes({"s.b": None}), joined(), 1)
+    assert not is_little(Sizes({STATE: None}), joined(), 1)
+    half.asked.clear()
+    assert not is_little(half, joined(), FEW_ROWS, 1)
+    assert not is_little(half, joined(), None)
+    assert half.asked == []
 
 
 def test_bytes_of_a_state_count_for_more() -> None:
-    bytes_ = FEW_BYTES // (STATE_WEIGHT + 1)
-    assert reads_little(merge(), [change(1)], lambda _: bytes_, {"s.v__ivm_state"})
-    assert not reads_little(merge(), [change(1)], lambda _: bytes_ + 1, {"s.v__ivm_state"})
-    assert reads_little(merge(), [change(1)], lambda _: bytes_ + 1, {"s.other__ivm_state"})
+    bytes_ = FEW_BYTES // STATE_WEIGHT
+    assert is_little(Sizes({STATE: bytes_}), joined(), 1)
+    assert not is_little(Sizes({STATE: bytes_ + 1}), joined(), 1)
+    assert is_little(Sizes({"s.b": bytes_}, states=("s.b",)), joined(), 1)
+    assert not is_little(Sizes({"s.b": bytes_ + 1}, states=("s.b",)), joined(), 1)
 
 
-def test_sizes_are_asked_for_only_where_they_matter() -> None:
-    asked: list[tuple[str, ...]] = []
+@pytest.mark.parametrize(
+    ("conditions", "little"),
+    [
+        ([], False),
+        (keys(7), True),
+        (keys(3, 5), True),
+        (keys(-9, 990, every=False), True),
+        (keys(-9, 991, every=False), False),
+        (keys(-9, 991), True),
+        (
+            Range("date", "1999-05-01", "2024-05-01").holds(KEY.expression(), or_null=True),
+            True,
+        ),
+        ([exp.EQ(this=KEY.expression(), expression=exp.Literal.number(7))], False),
+        (Range("int", 7, 7).holds(ColumnRef("a", "v").expression(), or_null=True), False),
+    ],
+)
+def test_a_key_among_literals_bounds_a_read(conditions: list[exp.Expr], little: bool) -> None:
+    """A user's own condition does not: it may leave most of the table."""
+    assert is_little(Sizes({"s.b": 2**40}), joined(*conditions), 1) is little
 
-    def size(name: tuple[str, ...]) -> int:
-        asked.append(name)
-        return 0
 
-    assert not reads_little(merge(), [change(FEW_ROWS + 1)], size, ())
-    assert asked == []
-    assert reads_little(merge(" AND b.k = 7"), [change(1)], size, ())
-    assert asked == [STATE]
+def files(*ends: tuple[object, object]) -> dict[str, list[DataFile]]:
+    return {"s.b": [DataFile({"k": low}, {"k": high}) for low, high in ends]}
+
+
+@pytest.mark.parametrize(
+    ("ends", "little"),
+    [
+        ([(1, 10), (11, 20), (21, 30)], True),
+        ([(1, 14), (10, 20), (19, 30)], True),
+        ([(1, 30), (1, 30), (1, 30)], False),
+        ([(1, 30), (2, 29), (11, 12)], False),
+        ([("2024-01-01", "2024-06-30"), ("2024-07-01", "2024-12-31")], True),
+        ([("2024-01-01", "2024-12-30"), ("2024-01-02", "2024-12-31")], False),
+        ([(1, 10), (None, None)], False),
+        ([(5, 5), (5, 5)], False),
+        ([("a", "b"), ("b", "c")], False),
+        ([(1, 10)], False),
+    ],
+)
+def test_a_bound_helps_where_a_table_is_laid_out_by_its_column(
+    ends: list[tuple[object, object]], little: bool
+) -> None:
+    sizes = {"s.b": 3 * FEW_BYTES}
+    assert is_little(Sizes(sizes, files(*ends)), joined(*keys(7)), 1) is little
 
 
 @pytest.mark.parametrize(

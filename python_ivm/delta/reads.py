@@ -1,0 +1,174 @@
+"""What a plan reads of its tables' states, and which keys bound it.
+
+A condition that a column is one of some literals is moved down by Spark as far as it goes, through
+groups by that column, partitions and unions, and along equalities, to the tables that have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from python_ivm.algebra.columns import ColumnRef, Named
+from python_ivm.algebra.conditions import conjuncts
+from python_ivm.algebra.nodes import (
+    Aggregate,
+    At,
+    Bindings,
+    ClockFilter,
+    Filter,
+    FullJoin,
+    Generate,
+    Join,
+    LeftJoin,
+    Mark,
+    Node,
+    Project,
+    Recursion,
+    Repeat,
+    Scan,
+    SemiJoin,
+    Sort,
+    UnionAll,
+    Window,
+)
+from python_ivm.delta.bounds import BOUNDS
+from python_ivm.delta.origins import equalities
+
+_NARROW = 1_000
+"""So many whole numbers may lie between the lowest and the highest key."""
+
+
+@dataclass(frozen=True)
+class Read:
+    """A read of a table's state.
+
+    Attributes:
+        source: The table.
+        at: The state.
+        keys: Those of its columns that are among literals.
+        joined: Those of them by which it is joined to what changed, right there: there is neither a
+            group nor a partition nor a union between the literals and the table.
+    """
+
+    source: str
+    at: At
+    keys: frozenset[str] = frozenset()
+    joined: frozenset[str] = frozenset()
+
+
+Bounds = Mapping[ColumnRef, bool]
+"""The columns that are among literals, and whether right there."""
+
+
+def reads(plan: Node) -> list[Read]:
+    """The tables' states that a plan reads; those of an operator that is used twice but once.
+
+    Args:
+        plan: A plan with bounds (``delta/bounds.py``).
+    """
+    return list(_Reads().below(plan, {}))
+
+
+class _Reads:
+    def __init__(self) -> None:
+        self._seen: set[tuple[int, frozenset[tuple[ColumnRef, bool]]]] = set()
+
+    def below(self, node: Node, bounds: Bounds) -> Iterator[Read]:
+        """The reads of a node whose columns are bounded."""
+        known = (id(node), frozenset(bounds.items()))
+        if known in self._seen:
+            return
+        self._seen.add(known)
+        if isinstance(node, Scan):
+            if node.at is not At.DELTA:
+                keys = {column.name: joined for column, joined in bounds.items()}
+                joined = frozenset(name for name, is_joined in keys.items() if is_joined)
+                yield Read(node.source, node.at, frozenset(keys), joined)
+            return
+        for child, below in _handed_down(node, bounds):
+            yield from self.below(child, {c: j for c, j in below.items() if c in child.schema})
+
+
+def _handed_down(node: Node, bounds: Bounds) -> Iterator[tuple[Node, Bounds]]:
+    """An operator's inputs, each with the bounds that hold of its rows, and perhaps of others."""
+    match node:
+        case Filter():
+            yield node.input, {**bounds, **_literal(conjuncts(node.condition))}
+        case Project():
+            yield node.input, _under(bounds, node, node.items)
+        case Window():
+            items = [item for item in node.items if item.expression in node.partition]
+            yield node.input, _apart(_under(bounds, node, items))
+        case Bindings() | Recursion():
+            yield from ((child, {}) for child in node.inputs)
+        case Aggregate():
+            yield node.input, _apart(_under(bounds, node, node.keys))
+        case Mark():
+            yield node.left, _under(bounds, node, node.items)
+            yield node.right, {}
+        case UnionAll():
+            for part in node.parts:
+                places = zip(node.schema, part.schema, strict=True)
+                yield part, {own: False for column, own in places if column in bounds}
+        case Join():
+            every = _with_equal(node, {**bounds, **_literal(node.conditions)})
+            yield from ((part, every) for part in node.parts)
+        case LeftJoin() | SemiJoin():
+            every = _with_equal(node, {**bounds, **_literal(node.conditions)})
+            yield node.left, bounds if isinstance(node, LeftJoin) or node.anti else every
+            yield node.right, every
+        case ClockFilter() | FullJoin() | Generate() | Repeat() | Sort(limit=None, offset=None):
+            yield from ((child, bounds) for child in node.inputs)
+        case _:
+            yield from ((child, {}) for child in node.inputs)
+
+
+def _under(bounds: Bounds, node: Node, items: Iterable[Named]) -> Bounds:
+    """The bounds of a relation's columns as those of what they show."""
+    shown = {ColumnRef(node.schema[0].relation, item.name): item.expression for item in items}
+    found = {}
+    for column, joined in bounds.items():
+        item = shown.get(column)
+        if isinstance(item, exp.Cast) and item.to.is_type("bigint"):
+            item = item.this
+        if isinstance(item, exp.Column):
+            found[ColumnRef(item.table, item.name)] = joined
+    return found
+
+
+def _apart(bounds: Bounds) -> Bounds:
+    """The same below a group or a partition."""
+    return dict.fromkeys(bounds, False)
+
+
+def _with_equal(node: Node, bounds: Bounds) -> Bounds:
+    """The bounds, and those of the columns that a join takes for the same."""
+    found = dict(bounds)
+    pairs = [(one, other) for one, other, _ in equalities(node)]
+    while True:
+        more = {b: found[a] for a, b in pairs if a in found and b not in found}
+        if not more:
+            return found
+        found |= more
+
+
+def _literal(conditions: Iterable[exp.Expr]) -> Bounds:
+    """The columns of which conditions list the values, or their narrow range."""
+    found = {}
+    for condition in conditions:
+        for part in condition.find_all(exp.EQ, exp.In, exp.Between):
+            column = part.this.unnest()
+            if part.meta.get(BOUNDS) and isinstance(column, exp.Column) and not _is_wide(part):
+                found[ColumnRef(column.table, column.name)] = True
+    return found
+
+
+def _is_wide(condition: exp.Expr) -> bool:
+    """Whether so many whole numbers lie in a range that it may be all that there is."""
+    if not isinstance(condition, exp.Between):
+        return False
+    low, high = condition.args["low"], condition.args["high"]
+    return bool(low.is_int and high.is_int and high.to_py() - low.to_py() >= _NARROW)
