@@ -1,7 +1,8 @@
 """What a plan reads of its tables' states, and which keys bound it.
 
-A condition that a column is one of some literals is moved down by Spark as far as it goes, through
-groups by that column, partitions and unions, and along equalities, to the tables that have it.
+A condition that a column is one of some literals is moved by Spark as far as it goes: down through
+groups by that column, partitions and unions, and, as what is known of a join's rows, along
+equalities, to the tables that have it.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from python_ivm.algebra.nodes import (
     UnionAll,
     Window,
 )
+from python_ivm.algebra.plans import OncePerNode
 from python_ivm.delta.bounds import BOUNDS
 from python_ivm.delta.origins import equalities
 
@@ -75,6 +77,7 @@ def reads(plan: Node) -> list[Read]:
 class _Reads:
     def __init__(self) -> None:
         self._seen: set[tuple[int, frozenset[tuple[ColumnRef, bool]]]] = set()
+        self._once = OncePerNode()
 
     def below(self, node: Node, bounds: Bounds) -> Iterator[Read]:
         """The reads of a node whose columns are bounded."""
@@ -88,55 +91,103 @@ class _Reads:
                 joined = frozenset(name for name, is_joined in keys.items() if is_joined)
                 yield Read(node.source, node.at, frozenset(keys), joined)
             return
-        for child, below in _handed_down(node, bounds):
+        for child, below in self._handed_down(node, bounds):
             yield from self.below(child, {c: j for c, j in below.items() if c in child.schema})
 
+    def _handed_down(self, node: Node, bounds: Bounds) -> Iterator[tuple[Node, Bounds]]:
+        """An operator's inputs, each with the bounds of its rows, and perhaps of others."""
+        match node:
+            case Filter():
+                yield node.input, {**bounds, **_literal(conjuncts(node.condition))}
+            case Project():
+                yield node.input, _under(bounds, node, node.items)
+            case Window():
+                items = [item for item in node.items if item.expression in node.partition]
+                yield node.input, _apart(_under(bounds, node, items))
+            case Bindings() | Recursion():
+                yield from ((child, {}) for child in node.inputs)
+            case Aggregate():
+                yield node.input, _apart(_under(bounds, node, node.keys))
+            case Mark():
+                yield node.left, _under(bounds, node, node.items)
+                yield node.right, {}
+            case UnionAll():
+                for part in node.parts:
+                    places = zip(node.schema, part.schema, strict=True)
+                    yield part, {own: False for column, own in places if column in bounds}
+            case Join():
+                every = self._of_pairs(node, bounds)
+                yield from ((part, every) for part in node.parts)
+            case LeftJoin() | SemiJoin():
+                every = self._of_pairs(node, bounds)
+                yield node.left, bounds if isinstance(node, LeftJoin) or node.anti else every
+                if exp.false() not in node.conditions:  # then it gives NULLs without being read
+                    yield node.right, every
+            case ClockFilter() | FullJoin() | Generate() | Repeat() | Sort(limit=None, offset=None):
+                yield from ((child, bounds) for child in node.inputs)
+            case _:
+                yield from ((child, {}) for child in node.inputs)
 
-def _handed_down(node: Node, bounds: Bounds) -> Iterator[tuple[Node, Bounds]]:
-    """An operator's inputs, each with the bounds that hold of its rows, and perhaps of others."""
-    match node:
-        case Filter():
-            yield node.input, {**bounds, **_literal(conjuncts(node.condition))}
-        case Project():
-            yield node.input, _under(bounds, node, node.items)
-        case Window():
-            items = [item for item in node.items if item.expression in node.partition]
-            yield node.input, _apart(_under(bounds, node, items))
-        case Bindings() | Recursion():
-            yield from ((child, {}) for child in node.inputs)
-        case Aggregate():
-            yield node.input, _apart(_under(bounds, node, node.keys))
-        case Mark():
-            yield node.left, _under(bounds, node, node.items)
-            yield node.right, {}
-        case UnionAll():
-            for part in node.parts:
-                places = zip(node.schema, part.schema, strict=True)
-                yield part, {own: False for column, own in places if column in bounds}
-        case Join():
-            every = _with_equal(node, {**bounds, **_literal(node.conditions)})
-            yield from ((part, every) for part in node.parts)
-        case LeftJoin() | SemiJoin():
-            every = _with_equal(node, {**bounds, **_literal(node.conditions)})
-            yield node.left, bounds if isinstance(node, LeftJoin) or node.anti else every
-            yield node.right, every
-        case ClockFilter() | FullJoin() | Generate() | Repeat() | Sort(limit=None, offset=None):
-            yield from ((child, bounds) for child in node.inputs)
-        case _:
-            yield from ((child, {}) for child in node.inputs)
+    def _of_pairs(self, node: Join | LeftJoin | SemiJoin, bounds: Bounds) -> Bounds:
+        """What is known of a join's pairs of rows, where bounds hold of its own."""
+        found = {**bounds, **_literal(node.conditions)}
+        for child in node.inputs:
+            found |= {c: j for c, j in self._known(child).items() if c not in found}
+        return _with_equal(node, found)
+
+    def _known(self, node: Node) -> Bounds:
+        """The columns of a node that conditions below it bound."""
+        return self._once("known", node, lambda: dict(self._within(node)))
+
+    def _within(self, node: Node) -> Bounds:
+        """The same, computed."""
+        match node:
+            case Filter():
+                return {**self._known(node.input), **_literal(conjuncts(node.condition))}
+            case Project():
+                return _over(self._known(node.input), node, node.items)
+            case Window():
+                return _apart(_over(self._known(node.input), node, node.items))
+            case Aggregate():
+                return _apart(_over(self._known(node.input), node, node.keys))
+            case UnionAll():
+                every = [self._known(part) for part in node.parts]
+                places = zip(node.schema, *(part.schema for part in node.parts), strict=True)
+                return {
+                    own: False
+                    for own, *columns in places
+                    if all(c in known for c, known in zip(columns, every, strict=True))
+                }
+            case Join() | SemiJoin(anti=False):
+                pairs = self._of_pairs(node, {})
+                return {c: joined for c, joined in pairs.items() if c in node.schema}
+            case LeftJoin() | SemiJoin():
+                return self._known(node.left)
+            case ClockFilter() | Generate() | Repeat() | Sort():
+                return self._known(node.input)
+        return {}
 
 
 def _under(bounds: Bounds, node: Node, items: Iterable[Named]) -> Bounds:
     """The bounds of a relation's columns as those of what they show."""
     shown = {ColumnRef(node.schema[0].relation, item.name): item.expression for item in items}
-    found = {}
-    for column, joined in bounds.items():
-        item = shown.get(column)
-        if isinstance(item, exp.Cast) and item.to.is_type("bigint"):
-            item = item.this
-        if isinstance(item, exp.Column):
-            found[ColumnRef(item.table, item.name)] = joined
-    return found
+    found = {_bare(shown[c]): joined for c, joined in bounds.items() if c in shown}
+    return {column: joined for column, joined in found.items() if column is not None}
+
+
+def _over(bounds: Bounds, node: Node, items: Iterable[Named]) -> Bounds:
+    """The bounds of columns as those of a relation that shows them."""
+    shown = {ColumnRef(node.schema[0].relation, i.name): _bare(i.expression) for i in items}
+    return {own: bounds[c] for own, c in shown.items() if c is not None and c in bounds}
+
+
+def _bare(expression: exp.Expr) -> ColumnRef | None:
+    """The column that an expression is, but for a wider type."""
+    if isinstance(expression, exp.Cast) and expression.to.is_type("bigint"):
+        expression = expression.this
+    if isinstance(expression, exp.Column):
+        return ColumnRef(expression.table, expression.name)
+    return None
 
 
 def _apart(bounds: Bounds) -> Bounds:

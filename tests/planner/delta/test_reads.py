@@ -19,6 +19,7 @@ def shop(lake: Lake) -> Lake:
     """Orders and their lines, by order, and customers, by customer."""
     lake.create("c", {"ck": "int", "city": "string"}, [(1, "x"), (2, "y")])
     lake.create("o", {"id": "int", "ck": "int", "d": "date"}, [(1, 1, "2024-01-01")])
+    lake.create("p", {"id": "int", "q": "int"}, [(1, 1), (2, 5)])
     lake.create("l", {"id": "int", "q": "int"}, [(1, 1), (1, 2), (2, 5)])
     return lake
 
@@ -76,6 +77,23 @@ CASES: list[tuple[str, str, list[Told]]] = [
         [("s.l", "id", ""), ("s.l", "id", ""), ("s.o", "", "id")],
     ),
     ("select l.q, o.d from s.l left join s.o on o.id = l.id", "l", [("s.o", "", "id")]),
+    (
+        # What is known of the lines' orders holds of their payments.
+        "select l.q, o.d, p.q as p from s.o join s.l on o.id = l.id left join s.p on p.id = o.id",
+        "l",
+        [("s.o", "", "id"), ("s.p", "", "id")],
+    ),
+    (
+        "select x.id, p.q from (select id, max(q) q from s.l group by id) x "
+        "left join s.p on p.id = x.id",
+        "l",
+        [("s.l", "id", ""), ("s.l", "id", ""), ("s.p", "", "id")],
+    ),
+    (
+        "select coalesce(o.id, l.id) as id, d, q from s.o full join s.l on o.id = l.id",
+        "l",
+        [("s.l", "id", ""), ("s.l", "id", ""), ("s.o", "", "id")],
+    ),
     ("select l.q, o.d from s.o join s.l on o.id > l.id", "l", [("s.o", "", "")]),
     ("select l.q, o.d from s.o join s.l on o.id = l.id + 1", "l", [("s.o", "", "")]),
 ]
