@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -17,6 +17,7 @@ from python_ivm.sources.clock import Clock, with_literals
 from python_ivm.sources.history import SourceChange
 from python_ivm.sql.parse import DIALECT, quoted_name, table_key
 from python_ivm.sql.render import Renderer, SourceRelations, bare, stored_as
+from python_ivm.state.anew import merge_anew
 from python_ivm.state.bookmark import encoded
 from python_ivm.state.layout import STATE, Layout
 from python_ivm.state.merge import Bound, merge, unbounded
@@ -228,16 +229,35 @@ def merge_statement(
     clock: Clock | None,
     bound: Bound = unbounded,
     version: int | None = None,
-    little: Callable[[Node], bool] = lambda _: False,
-) -> Statement:
+) -> tuple[Statement, Node]:
     """The statement that applies a delta to the state; what it reads of it is at a version.
 
     Bookmark and fence are still missing.
+
+    Returns:
+        The statement, and the plan of what it merges.
     """
     before = table(request.state, version)
     renderer = Renderer(source_relations(sources, clock, before))
     tree, source = merge(layout, terms, changes, table(request.state), renderer, bound)
-    return Statement(Kind.MERGE, text(tree), small=little(source))
+    return Statement(Kind.MERGE, text(tree)), source
+
+
+def anew_statement(
+    request: Request,
+    layout: Layout,
+    sources: Mapping[str, SourceChange],
+    clock: Clock | None,
+    version: int | None = None,
+) -> tuple[Statement, Node]:
+    """The statement that computes the state anew and writes what differs.
+
+    Arguments and result are those of :func:`merge_statement`.
+    """
+    before = table(request.state, version)
+    renderer = Renderer(source_relations(sources, clock, before))
+    tree, source = merge_anew(layout, table(request.state), renderer)
+    return Statement(Kind.MERGE, text(tree)), source
 
 
 def keep_bookmark(request: Request) -> Statement:

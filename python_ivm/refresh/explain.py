@@ -129,9 +129,10 @@ def _on_changes(
         return plan, {}
 
     def written(terms: list[Term], changes: Changes, sources: dict[str, SourceChange]) -> Statement:
-        return emit.merge_statement(
+        statement, _ = emit.merge_statement(
             request, how.layout, terms, changes, sources, clock, noted, found.version
         )
+        return statement
 
     if model.asked:
         changes = Changes({CLOCK: False})

@@ -29,6 +29,7 @@ from python_ivm.sql.parse import DIALECT
 from python_ivm.sql.schema import kind_of
 from python_ivm.sql.unions import Types, known
 from python_ivm.state.bookmark import digest
+from python_ivm.state.counters import Recomputed
 from python_ivm.state.layout import HASH, Layout, layout
 from python_ivm.state.maps import is_map
 from python_ivm.state.rows import nested_columns, row_hash
@@ -36,12 +37,21 @@ from python_ivm.state.rows import nested_columns, row_hash
 
 @dataclass(frozen=True)
 class Maintained:
-    """A query that the planner can maintain."""
+    """A query that the planner can maintain.
+
+    Attributes:
+        query: The bound query.
+        layout: What is stored.
+        types: The types that decided the layout.
+        fingerprint: A hash of plan, types and layout.
+        comparable: Whether Spark can tell any two stored values apart.
+    """
 
     query: Query
     layout: Layout
     types: Types
     fingerprint: str
+    comparable: bool = True
 
 
 def maintained(model: Model, types: Types | None) -> Maintained | Reason:
@@ -107,7 +117,19 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
         values = [key.expression for key in decided.keys]
         stored.append((HASH, row_hash(values).sql(dialect=DIALECT)))
     fingerprint = digest(stored, tree(query.plan), kinds)
-    return Maintained(query, decided, types, fingerprint)
+    comparable = not (_any_values(decided) and may_be_incomparable(_texts(model)))
+    return Maintained(query, decided, types, fingerprint, comparable)
+
+
+def _any_values(decided: Layout) -> bool:
+    """Whether a counter is of a type that the planner does not know."""
+    return any(isinstance(counter, Recomputed) for counter in decided.counters)
+
+
+def _texts(model: Model) -> list[str]:
+    """What may name a type: those of the sources' columns, and the query."""
+    kinds = [kind for table in model.schemas().values() for kind in table.columns.values()]
+    return [*kinds, model.reading.text]
 
 
 def _check_storable(
@@ -115,9 +137,7 @@ def _check_storable(
 ) -> None:
     if decided.is_bag:
         refuse_incomparable([c for c in described if not is_map(c[1])])
-    model = questions.model
-    kinds = [kind for table in model.schemas().values() for kind in table.columns.values()]
-    if may_be_incomparable([*kinds, model.reading.text]):
+    if may_be_incomparable(_texts(questions.model)):
         for keys in questions.groups(query):
             refuse_incomparable(keys)
     refuse_intervals(questions.state(query, decided))

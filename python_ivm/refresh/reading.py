@@ -1,11 +1,12 @@
-"""How much a refresh reads: the fixed costs of a statement count where it is little."""
+"""How much a refresh reads: whether it is little, and whether the query itself reads less."""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from python_ivm.algebra.nodes import At, Node
+from python_ivm.algebra.nodes import At, Node, Scan
+from python_ivm.algebra.plans import size
 from python_ivm.delta.reads import Read, reads
 from python_ivm.refresh.model import Model
 from python_ivm.sources.history import DataFile, SourceChange
@@ -17,6 +18,15 @@ FEW_BYTES = 32 * 2**20
 """Bytes of the tables that are read whole, as Delta has stored them."""
 STATE_WEIGHT = 3
 """A byte of a state counts for so many: its rows are short, some numbers without texts."""
+OPERATOR = 2 * 2**20
+"""So many bytes are read in the time that an operator of a plan takes by itself."""
+CHANGED_ROW = 100
+"""Bytes of the change feed for each changed row, of which it has the old and the new values."""
+_DEARER = 1.25
+"""So many times dearer than to compute the query anew must it be to follow a change: both costs are
+guesses."""
+_WORTH = 32 * 2**20
+"""Nor is a saving of fewer bytes worth it: refreshes of small tables stay as they are expected."""
 _APART = 1.5
 """In at most so many files, on average, lies a value of a column by which a table is laid out."""
 _TARGET = Read(STATE, At.PRE)
@@ -25,10 +35,10 @@ _TARGET = Read(STATE, At.PRE)
 class ReadVolume:
     """How much a refresh reads, as far as histories, sizes and statistics of files tell."""
 
-    def __init__(self, model: Model, changes: Iterable[SourceChange]) -> None:
+    def __init__(self, model: Model, changes: Mapping[str, SourceChange]) -> None:
         """Take the model, and what happened to the sources whose change is read."""
         self._model = model
-        self._rows = [change.rows for change in changes]
+        self._rows = {source: change.rows for source, change in changes.items()}
 
     def is_little(self, plan: Node) -> bool:
         """Whether a MERGE reads few rows.
@@ -38,7 +48,8 @@ class ReadVolume:
         Args:
             plan: The plan of its source.
         """
-        if any(rows is None for rows in self._rows) or sum(filter(None, self._rows)) > FEW_ROWS:
+        rows = self._rows.values()
+        if None in rows or sum(filter(None, rows)) > FEW_ROWS:
             return False
         left: float = FEW_BYTES
         for read in sorted([_TARGET, *reads(plan)], key=lambda read: len(read.keys)):
@@ -51,6 +62,40 @@ class ReadVolume:
             if left < 0:
                 return False
         return True
+
+    def is_dearer(self, following: Node, anew: Node) -> bool:
+        """Whether to follow what changed costs more than to compute the query anew.
+
+        Bytes are counted, and operators, each of which Spark plans and starts: of large tables the
+        bytes tell, of small ones the operators. Where either is not known, the change is followed.
+
+        Args:
+            following: The plan of what a MERGE merges that applies what changed.
+            anew: That of one which finds what differs from the query (``state/anew.py``).
+        """
+        if None in self._rows.values():
+            return False
+        follow, compute = self._cost(following), self._cost(anew)
+        if follow is None or compute is None:
+            return False
+        return follow > max(_DEARER * compute, compute + _WORTH)
+
+    def _cost(self, plan: Node) -> float | None:
+        """The bytes that a plan reads, with those that its operators stand for."""
+        total: float = OPERATOR * size(plan)
+        total += sum(CHANGED_ROW * (self._rows.get(source) or 0) for source in _changes_in(plan))
+        for read in reads(plan):
+            part = share(read, self._model.files) if read.keys else 1.0
+            bytes_ = self._model.size(read.source) if part else 0
+            if bytes_ is None:
+                return None
+            total += bytes_ * part * (STATE_WEIGHT if self._model.is_state(read.source) else 1)
+        return total
+
+
+def _changes_in(plan: Node) -> set[str]:
+    """The sources whose change a plan reads."""
+    return {n.source for n in plan.walk() if isinstance(n, Scan) and n.at is At.DELTA}
 
 
 def share(read: Read, files: Callable[[str], Sequence[DataFile] | None]) -> float:

@@ -82,4 +82,5 @@ class Refresh:
         if self.strategy is Strategy.FULL:
             return f"full ({self.reason}): {self.explanation}"
         rows = f"+{inserted} ~{updated} -{deleted} rows"
-        return f"incremental: {rows} from {', '.join(self.ranges)}"
+        how = "" if self.reason == "CHANGED" else f" ({self.reason})"
+        return f"incremental{how}: {rows} from {', '.join(self.ranges)}"

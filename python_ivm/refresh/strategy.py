@@ -23,6 +23,7 @@ from python_ivm.sources.clock import CLOCK, Clock
 from python_ivm.sources.history import Change, SourceChange
 from python_ivm.sql.clock import at
 from python_ivm.sql.parse import pin_versions, table_key
+from python_ivm.state.anew import difference
 from python_ivm.state.bookmark import Bookmark
 
 
@@ -187,7 +188,7 @@ class Planner:
             if operators > _MOST_OPERATORS:
                 told = f"finding what changed takes {operators:,} operators; split the model"
                 return self._full(Reason("PLAN_TOO_LARGE", told), bookmark)
-            merge = self._merge(how, terms, moved, changes, read, clock)
+            merge, anew = self._merge(how, terms, moved, changes, read, clock)
             merge = self._committed(merge, bookmark, changes)
         except Exception as error:
             return self._full(planner_error(error, self.warehouse.failure), bookmark)
@@ -198,7 +199,10 @@ class Planner:
         if clock is not None and clock_moved:
             ranges = (*ranges, clock.range(self.model.asked))
         told = "sources changed" if read else "the clock moved"
-        return Refresh(Strategy.INCREMENTAL, "CHANGED", told, (*self._tuned(), merge), ranges)
+        if anew:
+            told += "; to compute the query anew reads less than to follow what changed"
+        code = "COMPUTED_ANEW" if anew else "CHANGED"
+        return Refresh(Strategy.INCREMENTAL, code, told, (*self._tuned(), merge), ranges)
 
     def _how_to_refresh(
         self, bookmark: Bookmark, changes: Mapping[str, SourceChange]
@@ -227,19 +231,18 @@ class Planner:
         changes: Mapping[str, SourceChange],
         read: Mapping[str, SourceChange],
         clock: Clock | None,
-    ) -> Statement:
-        """The statement that applies what changed in the sources that are read, and the clock."""
-        return emit.merge_statement(
-            self.request,
-            how.layout,
-            terms,
-            moved,
-            changes,
-            clock,
-            Bounding(self.model, changes),
-            self.model.found.version,
-            ReadVolume(self.model, read.values()).is_little,
+    ) -> tuple[Statement, bool]:
+        """The statement that brings the state up to date, and whether it computes it anew."""
+        volume = ReadVolume(self.model, read)
+        version = self.model.found.version
+        bounding = Bounding(self.model, changes)
+        merge, source = emit.merge_statement(
+            self.request, how.layout, terms, moved, changes, clock, bounding, version
         )
+        if not how.comparable or not volume.is_dearer(source, difference(how.layout)):
+            return replace(merge, small=volume.is_little(source)), False
+        merge, source = emit.anew_statement(self.request, how.layout, changes, clock, version)
+        return replace(merge, small=ReadVolume(self.model, {}).is_little(source)), True
 
     def _committed(
         self, statement: Statement, bookmark: Bookmark, changes: Mapping[str, SourceChange]

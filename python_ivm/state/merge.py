@@ -76,32 +76,61 @@ def merge(
     source = share_deltas(merge_projections(update.source()))
     columns = {c.name: c for c in source.schema}
     source, ranges = bound(source, [columns[key.name] for key in layout.keys])
+    bounded = [key for key in layout.keys if columns[key.name] in ranges]
+    within = [
+        condition
+        for key in bounded[:_MOST_BOUNDS]
+        for condition in ranges[columns[key.name]].holds(stored(key.name), or_null=True)
+    ]
     query = renderer.with_ctes(renderer.query(check(source)))
+    return merge_into(state, query, [*found_by(layout), *within], update.clauses()), source
+
+
+def merge_into(
+    state: exp.Table, query: exp.Query, on: list[exp.Expr], clauses: list[exp.When]
+) -> exp.Merge:
+    """A MERGE of a query's rows, named ``CHANGE``, into the state, named ``STORED``."""
     target = state.copy()
     target.set("alias", exp.TableAlias(this=exp.to_identifier(STORED)))
-    on = _found_by(layout)
-    bounded = [key for key in layout.keys if columns[key.name] in ranges]
-    for key in bounded[:_MOST_BOUNDS]:
-        on += ranges[columns[key.name]].holds(stored(key.name), or_null=True)
-    statement = exp.Merge(
+    return exp.Merge(
         this=target,
         using=exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(CHANGE))),
         on=exp.and_(*on) if on else exp.true(),
-        whens=exp.Whens(expressions=update.clauses()),
+        whens=exp.Whens(expressions=clauses),
     )
-    return statement, source
 
 
-def _found_by(layout: Layout) -> list[exp.Expr]:
+def found_by(layout: Layout) -> list[exp.Expr]:
     """What finds the stored row that a row of the change belongs to."""
     if not layout.is_bag:
-        return _same_keys(layout.keys, STORED, CHANGE)
+        return same_keys(layout.keys, STORED, CHANGE)
     same_hash = exp.EQ(this=stored(HASH), expression=change(HASH))
     compared = [key for key in layout.keys if key.name in layout.compared]
-    return [same_hash, *_same_keys(compared, STORED, CHANGE)]
+    return [same_hash, *same_keys(compared, STORED, CHANGE)]
 
 
-def _same_keys(keys: Iterable[Named], left: str, right: str) -> list[exp.Expr]:
+def unless_collided(layout: Layout) -> list[exp.When]:
+    """The clause that stops a MERGE which found another row of a bag than it looked for."""
+    found = [k.name for k in layout.keys if k.name not in layout.compared]
+    return [unless_equal(found)] if layout.is_bag and found else []
+
+
+def insertion(
+    layout: Layout, values: Iterable[tuple[str, exp.Expr]], condition: exp.Expr | None = None
+) -> exp.When:
+    """The clause that inserts a row: its keys as they come, and the counters' values."""
+    every: list[tuple[str, exp.Expr]] = [(key.name, change(key.name)) for key in layout.keys]
+    every += [(HASH, change(HASH))] if layout.is_bag else []
+    every += values
+    insert = exp.Insert(
+        this=exp.Tuple(expressions=[exp.column(name, quoted=True) for name, _ in every]),
+        expression=exp.Tuple(expressions=[value for _, value in every]),
+    )
+    return exp.When(matched=False, condition=condition, then=insert)
+
+
+def same_keys(keys: Iterable[Named], left: str, right: str) -> list[exp.Expr]:
+    """Conditions that two relations' keys are the same, NULLs among them."""
     return [
         exp.NullSafeEQ(
             this=ColumnRef(left, key.name).expression(),
@@ -250,7 +279,7 @@ class _Update:
             layout.keys,
             tuple(Named(_new(c), c.build()) for c in self.endangered),
         )
-        joined = LeftJoin(marked, fresh, tuple(_same_keys(layout.keys, CHANGE, "recomputed")))
+        joined = LeftJoin(marked, fresh, tuple(same_keys(layout.keys, CHANGE, "recomputed")))
         kept = tuple(Named(c.name, c.expression()) for c in marked.schema)
         new = tuple(
             Named(m.name, ColumnRef("recomputed", m.name).expression()) for m in fresh.measures
@@ -264,7 +293,7 @@ class _Update:
             return Project(changed, CHANGE, (*kept, Named(LOST, exp.true())))
         names = tuple(k.name for k in self.layout.keys)
         state = Scan(STATE, STORED, (*names, *(c.name for c in self.endangered)))
-        looked_up = LeftJoin(changed, state, tuple(_same_keys(self.layout.keys, STORED, CHANGED)))
+        looked_up = LeftJoin(changed, state, tuple(same_keys(self.layout.keys, STORED, CHANGED)))
         conditions = [c for c in (counter.lost(CHANGED) for counter in self.endangered) if c]
         flag = exp.func("coalesce", exp.or_(*conditions), exp.false())
         return Project(looked_up, CHANGE, (*kept, Named(LOST, flag)))
@@ -272,10 +301,7 @@ class _Update:
     def clauses(self) -> list[exp.When]:
         """The WHEN clauses: groups that vanish, that change, and that are new."""
         layout = self.layout
-        clauses = []
-        found = [k.name for k in layout.keys if k.name not in layout.compared]
-        if layout.is_bag and found:
-            clauses.append(unless_equal(found))
+        clauses = unless_collided(layout)
         if not self.inserts_only and not layout.is_global:
             empty = exp.EQ(this=added(COUNT), expression=exp.Literal.number(0))
             clauses.append(exp.When(matched=True, condition=empty, then=exp.var("DELETE")))
@@ -287,19 +313,9 @@ class _Update:
             for counter in layout.counters
         ]
         clauses.append(exp.When(matched=True, then=exp.Update(expressions=updates)))
-        inserted = [(key.name, change(key.name)) for key in layout.keys]
-        inserted += [(HASH, change(HASH))] if layout.is_bag else []
-        values: list[tuple[str, exp.Expr]] = [
-            *inserted,
-            *((c.name, self._or_new(c, c.inserted())) for c in layout.counters),
-        ]
+        values = [(c.name, self._or_new(c, c.inserted())) for c in layout.counters]
         some = None if self.inserts_only else _nonzero(change(COUNT))
-        insert = exp.Insert(
-            this=exp.Tuple(expressions=[exp.column(name, quoted=True) for name, _ in values]),
-            expression=exp.Tuple(expressions=[value for _, value in values]),
-        )
-        clauses.append(exp.When(matched=False, condition=some, then=insert))
-        return clauses
+        return [*clauses, insertion(layout, values, some)]
 
     def _or_new(self, counter: Counter, value: exp.Expr) -> exp.Expr:
         """A counter's value, or the recomputed one in a group that lost it."""

@@ -19,17 +19,26 @@ def build_query(layout: Layout, renderer: Renderer) -> exp.Query:
         A query of the count, the keys and the other counters, in this order, so that Delta's
         statistics (which cover a table's first columns) include what refreshes look for.
     """
+    select = renderer.query(contents(layout, "state"))
+    leading = {layout.counters[0].name: 0, HASH: 1}
+    items = sorted(select.selects, key=lambda item: leading.get(item.alias_or_name, 2))
+    select.set("expressions", items)
+    return renderer.with_ctes(select)
+
+
+def contents(layout: Layout, relation: str) -> Aggregate:
+    """The plan of a state's contents, computed from the sources as they are now.
+
+    Args:
+        layout: The model's layout.
+        relation: The name of the plan's rows.
+    """
     first, *others = layout.counters
     measures = [Named(first.name, first.build())]
     if layout.is_bag:
         measures.append(Named(HASH, row_hash([k.expression for k in layout.keys])))
     measures += [Named(counter.name, counter.build()) for counter in others]
-    node = Aggregate(Changes({}).post(layout.input), "state", layout.keys, tuple(measures))
-    select = renderer.query(node)
-    leading = {first.name: 0, HASH: 1}
-    items = sorted(select.selects, key=lambda item: leading.get(item.alias_or_name, 2))
-    select.set("expressions", items)
-    return renderer.with_ctes(select)
+    return Aggregate(Changes({}).post(layout.input), relation, layout.keys, tuple(measures))
 
 
 def view_query(layout: Layout, state: exp.Table) -> exp.Query:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from dbt.adapters.sparkivm.credentials import SparkIvmCredentials
+from python_ivm.refresh.reading import ReadVolume
 from tests.spark.workbench import Bench
 
 
@@ -50,3 +52,11 @@ def bench(request: pytest.FixtureRequest, spark_settings: dict[str, str], tmp_pa
 def rounds(pytestconfig: pytest.Config) -> int:
     """How many rounds of changes a view has to follow."""
     return 3 if pytestconfig.getoption("ivm_all_on_spark") else 1
+
+
+@pytest.fixture(autouse=True, scope="package")
+def follow_changes() -> Iterator[None]:
+    """Refreshes follow what changed, though views of such small tables are cheaper anew."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ReadVolume, "is_dearer", lambda *plans: False)
+        yield

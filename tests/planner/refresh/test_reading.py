@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from sqlglot import exp
 
-from python_ivm.algebra.columns import ColumnRef
-from python_ivm.algebra.nodes import At, Join, Node, Scan
+from python_ivm.algebra.columns import ColumnRef, Named
+from python_ivm.algebra.nodes import At, Join, Node, Project, Scan, UnionAll
 from python_ivm.delta.bounds import Range
 from python_ivm.refresh.reading import FEW_BYTES, FEW_ROWS, STATE_WEIGHT, ReadVolume
 from python_ivm.sources.history import Change, Commit, DataFile, SourceChange, SourceVersion, since
@@ -55,7 +55,10 @@ def keys(*values: int, every: bool = True) -> list[exp.Expr]:
 
 def is_little(model: Sizes, plan: Node, *rows: int | None) -> bool:
     version = SourceVersion(1, "1")
-    changes = [SourceChange(("s", "a"), version, version, Change.GENERAL, rows=n) for n in rows]
+    changes = {
+        source: SourceChange(("s", source[2:]), version, version, Change.GENERAL, rows=n)
+        for source, n in zip(("s.a", "s.c"), rows, strict=False)
+    }
     known: Any = model
     return ReadVolume(known, changes).is_little(plan)
 
@@ -157,3 +160,70 @@ def test_commits_add_up() -> None:
     found = since(("s", "a"), SourceVersion(1, "1"), commits)
     assert found is not None
     assert found.rows == 2
+
+
+def is_dearer(model: Sizes, following: Node, anew: Node, rows: int | None = 1) -> bool:
+    version = SourceVersion(1, "1")
+    change = SourceChange(("s", "a"), version, version, Change.GENERAL, rows=rows)
+    known: Any = model
+    return ReadVolume(known, {"s.a": change}).is_dearer(following, anew)
+
+
+def both_states() -> Node:
+    """The change of a joined to b as it was, and to b as it is."""
+    change = Scan("s.a", "a", ("k",), At.DELTA)
+    parts = [Join((change, Scan("s.b", "b", ("k", "w"), at)), (OWN,)) for at in (At.PRE, At.POST)]
+    return UnionAll(tuple(parts), "both", ("a_k", "n", "b_k", "w"))
+
+
+def query() -> Node:
+    return Join((Scan("s.a", "a", ("k",)), Scan("s.b", "b", ("k", "w"))), (OWN,))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "rows", "dearer"),
+    [
+        ({"s.b": 2**30}, 1, True),
+        ({"s.b": 2**30, "s.a": 2**30}, 1, False),
+        ({"s.b": 2**30, "s.a": 2**28}, 1, True),
+        ({"s.b": 2**20}, 1, False),
+        ({"s.b": 2**30}, None, False),
+        ({"s.b": None}, 1, False),
+        ({"s.b": 2**30, "s.a": None}, 1, False),
+        ({"s.a": 2**30}, 10**8, True),
+        ({"s.a": 2**30}, 10**6, False),
+    ],
+    ids=[
+        "two states of a table are read for one",
+        "but the query reads another one as well",
+        "a smaller one",
+        "it saves little",
+        "nobody knows how much changed",
+        "nor how large the table is that both read",
+        "or one that the query reads",
+        "more changed than there is",
+        "less",
+    ],
+)
+def test_what_reads_more_than_the_query_is_dearer(
+    sizes: dict[str, int | None], rows: int | None, dearer: bool
+) -> None:
+    assert is_dearer(Sizes(sizes), both_states(), query(), rows) is dearer
+
+
+def test_many_operators_cost_as_much_as_bytes() -> None:
+    deep: Node = query()
+    for number in range(40):
+        deep = Project(
+            deep, f"p{number}", tuple(Named(c.name, c.expression()) for c in deep.schema[:1])
+        )
+    assert is_dearer(Sizes({}), deep, query())
+    assert not is_dearer(Sizes({}), query(), deep)
+
+
+def test_bounded_reads_of_a_table_cost_the_part_that_they_leave() -> None:
+    apart = Sizes({"s.b": 2**30}, files((1, 10), (11, 20), (21, 30)))
+    spread = Sizes({"s.b": 2**30}, files((1, 30), (1, 30), (1, 30)))
+    anew = Scan("s.a", "a", ("k",))
+    assert not is_dearer(apart, joined(*keys(7)), anew)
+    assert is_dearer(spread, joined(*keys(7)), anew)

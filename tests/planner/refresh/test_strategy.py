@@ -194,6 +194,33 @@ def test_sizes_are_asked_for_now_and_then(xs: OddLake, monkeypatch: pytest.Monke
     assert asked == ["x", *["m__ivm_state"] * 3]
 
 
+COUNTED_TWICE = (
+    "select n, count(*) as c from (select x.k, count(y.w) as n from s.x left join s.y on x.k = y.k "
+    "group by x.k) q group by n"
+)
+
+
+@pytest.mark.parametrize(("rows", "reason"), [("1", "COMPUTED_ANEW"), (None, "CHANGED")])
+def test_a_change_that_is_dearer_to_follow_is_computed_anew(
+    xs: OddLake, monkeypatch: pytest.MonkeyPatch, rows: str | None, reason: str
+) -> None:
+    """Both states of y are read to follow it, and the groups below the top; one to compute it."""
+    xs.create("y", {"k": "int", "w": "int"}, [(1, 1), (2, 2), (None, 3)])
+    monkeypatch.setattr(xs, "detail", lambda parts: Detail("", 2**28 if parts[-1] == "y" else 9))
+    xs.run("m", COUNTED_TWICE)
+    for change in ({"insert": [(1, 5)]}, {"delete": [(2, 2)]}, {"insert": [(2, 2), (3, 3)]}):
+        xs.change("y", **change)
+        newest, *others = xs.commits["y"]
+        metrics = {} if rows is None else {"numOutputRows": rows, "numDeletedRows": rows}
+        xs.commits["y"] = [replace(newest, metrics=metrics), *others]
+        refresh = xs.refresh_and_check("m", COUNTED_TWICE, Strategy.INCREMENTAL)
+        assert refresh.reason == reason
+        assert kinds(refresh) == [Kind.MERGE]
+        assert ("FULL JOIN" in refresh.statements[0].sql) is (reason == "COMPUTED_ANEW")
+    told = "" if rows is None else " (COMPUTED_ANEW)"
+    assert refresh.summary(1, 2, 3) == f"incremental{told}: +1 ~2 -3 rows from y@2→3"
+
+
 def test_data_and_bookmark_travel_in_one_commit_with_a_growing_fence(xs: OddLake) -> None:
     (build, _), numbers = xs.run("m", SQL).statements, []
     numbers.append(build.fence)
