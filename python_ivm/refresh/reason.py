@@ -1,4 +1,4 @@
-"""Why a model is rebuilt in full."""
+"""Why a model is refreshed as it is."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from python_ivm.errors import IvmError
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a model is rebuilt in full.
+    """Why a model is refreshed as it is, mostly: why it is rebuilt in full.
 
     Attributes:
         code: A stable code.

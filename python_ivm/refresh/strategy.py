@@ -198,11 +198,9 @@ class Planner:
         )
         if clock is not None and clock_moved:
             ranges = (*ranges, clock.range(self.model.asked))
-        told = "sources changed" if read else "the clock moved"
-        if anew:
-            told += "; to compute the query anew reads less than to follow what changed"
-        code = "COMPUTED_ANEW" if anew else "CHANGED"
-        return Refresh(Strategy.INCREMENTAL, code, told, (*self._tuned(), merge), ranges)
+        why = _ANEW if anew else Reason("CHANGED", "sources changed" if read else "the clock moved")
+        statements = (*self._tuned(), merge)
+        return Refresh(Strategy.INCREMENTAL, why.code, why.text, statements, ranges)
 
     def _how_to_refresh(
         self, bookmark: Bookmark, changes: Mapping[str, SourceChange]
@@ -404,6 +402,9 @@ _LARGE_FILES = 2**20
 _MOST_OPERATORS = 5000
 """How large a refresh Spark gets to plan: some 25 operators a second."""
 _FIRST = Reason("FIRST_BUILD", "first build", False)
+_ANEW = Reason(
+    "COMPUTED_ANEW", "to compute the query anew reads less than to follow what changed", False
+)
 _CLOCK_MOVED = Reason(
     "CLOCK_MOVED", "the date or time that the query asks for beside its conditions is another one"
 )
