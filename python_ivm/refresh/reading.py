@@ -67,7 +67,8 @@ class ReadVolume:
         """Whether to follow what changed costs more than to compute the query anew.
 
         Bytes are counted, and operators, each of which Spark plans and starts: of large tables the
-        bytes tell, of small ones the operators. Where either is not known, the change is followed.
+        bytes tell, of small ones the operators. Where either is not known, the change is followed;
+        and a table whose files are not known is taken for laid out by whatever bounds its read.
 
         Args:
             following: The plan of what a MERGE merges that applies what changed.
@@ -85,7 +86,7 @@ class ReadVolume:
         total: float = OPERATOR * size(plan)
         total += sum(CHANGED_ROW * (self._rows.get(source) or 0) for source in _changes_in(plan))
         for read in reads(plan):
-            part = share(read, self._model.files) if read.keys else 1.0
+            part = share(read, self._model.files, unknown=0.0) if read.keys else 1.0
             bytes_ = self._model.size(read.source) if part else 0
             if bytes_ is None:
                 return None
@@ -98,16 +99,22 @@ def _changes_in(plan: Node) -> set[str]:
     return {n.source for n in plan.walk() if isinstance(n, Scan) and n.at is At.DELTA}
 
 
-def share(read: Read, files: Callable[[str], Sequence[DataFile] | None]) -> float:
+def share(
+    read: Read, files: Callable[[str], Sequence[DataFile] | None], unknown: float = 1.0
+) -> float:
     """Which part of a table is read to find few values of its keys, from 0 to 1.
 
     None of it if it is laid out by one of them, as row groups and pages of files are left out, too.
-    Where its files cannot be told, it is taken for laid out by what it is joined by, but not by
-    what groups it.
+    Where its files cannot be told, it is taken for laid out by what it is joined by.
+
+    Args:
+        read: The read.
+        files: Gives a table's files; None if they cannot be told.
+        unknown: The part where they cannot, and the keys are of a group or partition above.
     """
     known = files(read.source)
     if known is None:
-        return 0.0 if read.joined else 1.0
+        return 0.0 if read.joined else unknown
     return min((_share(known, key) for key in read.keys), default=1.0)
 
 

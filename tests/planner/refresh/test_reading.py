@@ -10,7 +10,16 @@ import pytest
 from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, Named
-from python_ivm.algebra.nodes import At, Join, Node, Project, Scan, UnionAll
+from python_ivm.algebra.nodes import (
+    Aggregate,
+    At,
+    Filter,
+    Join,
+    Node,
+    Project,
+    Scan,
+    UnionAll,
+)
 from python_ivm.delta.bounds import Range
 from python_ivm.refresh.reading import FEW_BYTES, FEW_ROWS, STATE_WEIGHT, ReadVolume
 from python_ivm.sources.history import Change, Commit, DataFile, SourceChange, SourceVersion, since
@@ -227,3 +236,19 @@ def test_bounded_reads_of_a_table_cost_the_part_that_they_leave() -> None:
     anew = Scan("s.a", "a", ("k",))
     assert not is_dearer(apart, joined(*keys(7)), anew)
     assert is_dearer(spread, joined(*keys(7)), anew)
+
+
+def test_a_table_of_unknown_files_is_taken_for_laid_out_by_what_bounds_it() -> None:
+    """Of one of more than fifty the log does not list them; to read it whole could take minutes."""
+    grouped = Aggregate(
+        Scan("s.b", "b", ("k", "w")),
+        "g",
+        (Named("k", KEY.expression()),),
+        (Named("n", exp.Count(this=exp.Star())),),
+    )
+    found = Range.of("int", ["7"], True)
+    assert found is not None
+    bound = exp.and_(*found.holds(ColumnRef("g", "k").expression(), or_null=False))
+    anew = Scan("s.a", "a", ("k",))
+    assert not is_dearer(Sizes({"s.b": 2**40}), Filter(grouped, bound), anew)
+    assert is_dearer(Sizes({"s.b": 2**40}), grouped, anew)
