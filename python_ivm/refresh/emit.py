@@ -246,18 +246,20 @@ def merge_statement(
 def anew_statement(
     request: Request,
     layout: Layout,
+    differing: Node,
     sources: Mapping[str, SourceChange],
     clock: Clock | None,
     version: int | None = None,
-) -> tuple[Statement, Node]:
-    """The statement that computes the state anew and writes what differs.
+) -> Statement:
+    """The statement that writes the rows in which the state differs from what the query gives.
 
-    Arguments and result are those of :func:`merge_statement`.
+    Bookmark and fence are still missing.
     """
     before = table(request.state, version)
     renderer = Renderer(source_relations(sources, clock, before))
-    tree, source = merge_anew(layout, table(request.state), renderer)
-    return Statement(Kind.MERGE, text(tree)), source
+    return Statement(
+        Kind.MERGE, text(merge_anew(layout, differing, table(request.state), renderer))
+    )
 
 
 def keep_bookmark(request: Request) -> Statement:

@@ -53,12 +53,10 @@ class ReadVolume:
             return False
         left: float = FEW_BYTES
         for read in sorted([_TARGET, *reads(plan)], key=lambda read: len(read.keys)):
-            part = share(read, self._model.files) if read.keys else 1.0
-            bytes_ = self._model.size(read.source) if part else 0
-            if bytes_ is None:
+            weighed = self._weighed(read, unknown=1.0)
+            if weighed is None:
                 return False
-            weight = STATE_WEIGHT if self._model.is_state(read.source) else 1
-            left -= bytes_ * weight * part
+            left -= weighed
             if left < 0:
                 return False
         return True
@@ -76,22 +74,30 @@ class ReadVolume:
         """
         if None in self._rows.values():
             return False
-        follow, compute = self._cost(following), self._cost(anew)
-        if follow is None or compute is None:
+        follow = self._cost(following)
+        if follow is None or follow <= _WORTH:  # then no size is asked for the other
             return False
-        return follow > max(_DEARER * compute, compute + _WORTH)
+        compute = self._cost(anew)
+        return compute is not None and follow > max(_DEARER * compute, compute + _WORTH)
 
     def _cost(self, plan: Node) -> float | None:
         """The bytes that a plan reads, with those that its operators stand for."""
         total: float = OPERATOR * size(plan)
         total += sum(CHANGED_ROW * (self._rows.get(source) or 0) for source in _changes_in(plan))
         for read in reads(plan):
-            part = share(read, self._model.files, unknown=0.0) if read.keys else 1.0
-            bytes_ = self._model.size(read.source) if part else 0
-            if bytes_ is None:
+            weighed = self._weighed(read, unknown=0.0)
+            if weighed is None:
                 return None
-            total += bytes_ * part * (STATE_WEIGHT if self._model.is_state(read.source) else 1)
+            total += weighed
         return total
+
+    def _weighed(self, read: Read, unknown: float) -> float | None:
+        """The bytes of a read, those of states for more; None if its table's are not known."""
+        part = share(read, self._model.files, unknown) if read.keys else 1.0
+        bytes_ = self._model.size(read.source) if part else 0
+        if bytes_ is None:
+            return None
+        return bytes_ * part * (STATE_WEIGHT if self._model.is_state(read.source) else 1)
 
 
 def _changes_in(plan: Node) -> set[str]:
@@ -99,9 +105,7 @@ def _changes_in(plan: Node) -> set[str]:
     return {n.source for n in plan.walk() if isinstance(n, Scan) and n.at is At.DELTA}
 
 
-def share(
-    read: Read, files: Callable[[str], Sequence[DataFile] | None], unknown: float = 1.0
-) -> float:
+def share(read: Read, files: Callable[[str], Sequence[DataFile] | None], unknown: float) -> float:
     """Which part of a table is read to find few values of its keys, from 0 to 1.
 
     None of it if it is laid out by one of them, as row groups and pages of files are left out, too.

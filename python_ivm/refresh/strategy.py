@@ -237,10 +237,11 @@ class Planner:
         merge, source = emit.merge_statement(
             self.request, how.layout, terms, moved, changes, clock, bounding, version
         )
-        if not how.comparable or not volume.is_dearer(source, difference(how.layout)):
+        differing = difference(how.layout)
+        if not how.comparable or not volume.is_dearer(source, differing):
             return replace(merge, small=volume.is_little(source)), False
-        merge, source = emit.anew_statement(self.request, how.layout, changes, clock, version)
-        return replace(merge, small=ReadVolume(self.model, {}).is_little(source)), True
+        anew = emit.anew_statement(self.request, how.layout, differing, changes, clock, version)
+        return replace(anew, small=ReadVolume(self.model, {}).is_little(differing)), True
 
     def _committed(
         self, statement: Statement, bookmark: Bookmark, changes: Mapping[str, SourceChange]

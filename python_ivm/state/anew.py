@@ -43,21 +43,18 @@ def difference(layout: Layout) -> Node:
         for i in identity
     ]
     values = [Named(name, column_of(FRESH, name)) for name in counters]
-    return Project(Filter(both, exp.or_(*differ)), CHANGE, (*either, *values))
+    return check(Project(Filter(both, exp.or_(*differ)), CHANGE, (*either, *values)))
 
 
-def merge_anew(layout: Layout, state: exp.Table, renderer: Renderer) -> tuple[exp.Merge, Node]:
+def merge_anew(layout: Layout, differing: Node, state: exp.Table, renderer: Renderer) -> exp.Merge:
     """The MERGE that makes the state what the query gives.
 
     Args:
         layout: The model's layout.
+        differing: The rows of :func:`difference`.
         state: The state table.
         renderer: Renders the parts of this statement; reads the state as source ``STATE``.
-
-    Returns:
-        The statement, and the plan of its source.
     """
-    source = check(difference(layout))
     clauses = unless_collided(layout)
     if not layout.is_global:
         gone = exp.Is(this=change(COUNT), expression=exp.Null())
@@ -66,5 +63,5 @@ def merge_anew(layout: Layout, state: exp.Table, renderer: Renderer) -> tuple[ex
     updates = [exp.EQ(this=exp.column(n, quoted=True), expression=value) for n, value in values]
     clauses.append(exp.When(matched=True, then=exp.Update(expressions=updates)))
     clauses.append(insertion(layout, [(name, value.copy()) for name, value in values]))
-    query = renderer.with_ctes(renderer.query(source))
-    return merge_into(state, query, found_by(layout), clauses), source
+    query = renderer.with_ctes(renderer.query(differing))
+    return merge_into(state, query, found_by(layout), clauses)
