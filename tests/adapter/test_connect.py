@@ -160,6 +160,34 @@ def test_values_and_their_types(project: DbtProject) -> None:
     session.close()
 
 
+COMMANDS = [
+    "describe table connect.answers",
+    "describe table extended connect.answers",
+    "describe history connect.answers",
+    "describe detail connect.answers",
+    "show table extended in connect like 'answers'",
+    "show tblproperties connect.answers",
+    "show tables in connect like 'nothing here'",
+    "insert into connect.answers select 2, now()",
+    "alter table connect.answers set tblproperties (p = 1)",
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_rows_of_a_command_come_with_its_answer(project: DbtProject, command: str) -> None:
+    """The same rows and types that the server gives when it is asked for them once more."""
+    plain = handle(project)
+    fetch(plain, "create or replace table connect.answers using delta as select 1 as x, now() as t")
+    frame = plain.session.sql(command)
+    at_hand = connect.rows_at_hand(frame)
+    assert at_hand is not None
+    schema, rows = at_hand
+    assert rows == frame.collect()
+    assert [(f.name, f.dataType) for f in schema] == [(f.name, f.dataType) for f in frame.schema]
+    assert connect.rows_at_hand(plain.session.sql("select 1")) is None
+    plain.close()
+
+
 def test_a_commits_time_is_the_same_by_every_method(project: DbtProject) -> None:
     """Bookmarks contain it, and a project may change between the methods."""
     from dbt.adapters.sparkivm.warehouse import SparkWarehouse

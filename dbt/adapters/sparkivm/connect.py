@@ -21,8 +21,10 @@ from dbt.adapters.sparkivm.session_settings import Started, apply
 from dbt.adapters.sparkivm.settings import TOKEN, project_folder, spark_defaults, start_settings
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, Row
     from pyspark.sql.connect.client import ChannelBuilder
     from pyspark.sql.connect.session import SparkSession
+    from pyspark.sql.types import StructType
 
 logger = AdapterLogger("SparkIvm")
 
@@ -37,7 +39,7 @@ _lock = threading.Lock()
 def new_handle(credentials: SparkIvmCredentials) -> SessionHandle:
     """A dbt connection: see `new_session`. Closing it ends the session on the server."""
     session = new_session(credentials)
-    return SessionHandle(session, partial(_release, session))  # type: ignore[arg-type]
+    return SessionHandle(session, partial(_release, session), rows_at_hand)  # type: ignore[arg-type]
 
 
 def new_session(credentials: SparkIvmCredentials) -> SparkSession:
@@ -88,6 +90,29 @@ def new_session(credentials: SparkIvmCredentials) -> SparkSession:
         started = Started(actual, requested, _warned.setdefault(url, set()))
         apply(session, started, wanted, user, _ADVICE.format(url=_shown(url)))  # type: ignore[arg-type]
     return session
+
+
+def rows_at_hand(frame: DataFrame) -> tuple[StructType, list[Row]] | None:
+    """Schema and rows of a command, which the server has sent with its answer.
+
+    PySpark would send them back to the server to ask it for the schema, and again for the rows.
+
+    Args:
+        frame: what `SparkSession.sql` of Spark Connect gave.
+
+    Returns:
+        None for a query: the server has only read its text so far.
+    """
+    from pyarrow import ipc
+    from pyspark.sql.conversion import ArrowTableToRowsConversion
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    relation = frame._plan.to_proto(frame.sparkSession.client).root  # type: ignore[attr-defined]
+    if not relation.HasField("local_relation"):
+        return None
+    table = ipc.open_stream(relation.local_relation.data).read_all()
+    schema = from_arrow_schema(table.schema, prefer_timestamp_ntz=True)
+    return schema, ArrowTableToRowsConversion.convert(table, schema)
 
 
 def _url(credentials: SparkIvmCredentials, server: Resident | None) -> str:

@@ -18,10 +18,13 @@ from dbt.adapters.sparkivm import errors
 
 if TYPE_CHECKING:  # the sessions of Spark Connect have the same methods
     from pyspark.sql import DataFrame, Row, SparkSession
+    from pyspark.sql.types import StructType
 
 logger = AdapterLogger("SparkIvm")
 
 Description = Sequence[tuple[str, Any, None, None, None, None, bool]]
+AtHand = Callable[["DataFrame"], "tuple[StructType, list[Row]] | None"]
+"""Schema and rows of a result, if they are in this process already."""
 T = TypeVar("T")
 
 _CANCEL_EVERY = 0.2  # seconds
@@ -35,6 +38,7 @@ class Cursor:
         """Make a cursor that runs its statement in the session of `handle`."""
         self._handle = handle
         self._frame: DataFrame | None = None
+        self._schema: StructType | None = None
         self._rows: list[Row] | None = None
         self._next = 0
 
@@ -54,8 +58,11 @@ class Cursor:
         statement = sql.strip().rstrip(";")
         if bindings is not None:
             statement = bind(statement, bindings)
-        self._rows, self._next = None, 0
+        self._schema, self._rows, self._next = None, None, 0
         self._frame = self._handle.run(lambda session: session.sql(statement))
+        at_hand = self._handle.at_hand(self._frame)
+        if at_hand is not None:
+            self._schema, self._rows = at_hand
 
     def fetchall(self) -> list[Row]:
         """The rows that were not fetched yet."""
@@ -87,28 +94,36 @@ class Cursor:
         """Name, Spark's type and nullability of each column, as pyodbc lays them out."""
         if self._frame is None:
             return []
+        schema = self._schema or self._frame.schema
         return [
             (column.name, column.dataType.simpleString(), None, None, None, None, column.nullable)
-            for column in self._frame.schema.fields
+            for column in schema.fields
         ]
 
     def close(self) -> None:
         """Let go of the rows."""
-        self._frame, self._rows = None, None
+        self._frame, self._schema, self._rows = None, None, None
 
 
 class SessionHandle(SparkConnectionWrapper):
     """What dbt holds as a connection: one Spark session, used by one thread at a time."""
 
-    def __init__(self, session: SparkSession, release: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        session: SparkSession,
+        release: Callable[[], None] = lambda: None,
+        at_hand: AtHand = lambda _: None,
+    ) -> None:
         """Take over `session`, which nobody else may use.
 
         Args:
             session: of a Spark in this process, or of Spark Connect.
             release: gives the session back when the connection is closed; a session in this
                 process goes with the last reference to it.
+            at_hand: spares a question for what a statement's answer held already.
         """
         self.session = session
+        self.at_hand = at_hand
         self._release = release
         self._cursor: Cursor | None = None
         self._running = threading.Event()
