@@ -171,13 +171,24 @@ def names_in_from(select: exp.Select) -> set[str]:
 
 
 def _visible_ctes(node: exp.Expr) -> list[exp.CTE]:
-    """The CTEs that a query can see, in their order."""
+    """The CTEs that a query can see, in their order: of those around it the ones before its own."""
     found: dict[str, exp.CTE] = {}
     around: exp.Expr | None = node
+    within: exp.Expr | None = None
     while around is not None:
+        if isinstance(around, exp.CTE):
+            within = around
         with_ = around.args.get("with_")
         if with_ is not None:
-            own = {cte.alias: cte for cte in with_.expressions}
+            own = {cte.alias: cte for cte in _before(with_, within)}
             found = own | {k: v for k, v in found.items() if k not in own}
         around = around.parent
     return list(found.values())
+
+
+def _before(with_: exp.With, within: exp.Expr | None) -> list[exp.CTE]:
+    """The CTEs that are seen from within one of them, or from the query that has them."""
+    position = next((i for i, cte in enumerate(with_.expressions) if cte is within), None)
+    if position is not None and with_.recursive:
+        position += 1
+    return list(with_.expressions[:position])

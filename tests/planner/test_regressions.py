@@ -708,6 +708,25 @@ def test_a_field_of_a_merged_column_below_unpivot(lake: Lake) -> None:
     view.shows(("one", 7), ("two", 1), ("one", 8), ("two", 2))
 
 
+def test_two_unpivots_of_derived_tables_in_one_cte(lake: Lake) -> None:
+    """To know the columns of one, its own CTE was looked at, with the other still in it."""
+    lake.create("t", {"k": "int", "v": "int"}, [(1, 2), (3, 4), (3, None)])
+    lake.define(
+        "narrow",
+        "with q as (select k, v as w from s.t) select a.k, a.val from "
+        "(select * from (select k, k + 1 as j, w from q) unpivot (val for what in (j, w as x))) a",
+    )
+    view = View(
+        lake,
+        "with q as (select k, max(val) as m from s.narrow group by k "
+        "having max(val) >= (select min(val) from s.narrow)) select m, k from q",
+    )
+    view.shows((2, 1), (4, 3))
+    lake.change("t", insert=[(1, 9)], delete=[(3, 4)])
+    view.refresh()
+    view.shows((9, 1), (4, 3))
+
+
 def test_a_generator_of_a_field_of_a_merged_column(lake: Lake) -> None:
     lake.create("t", {"k": "int", "p": "struct<xs: array<int>>"}, [(1, {"xs": [7, 8]})])
     view = View(lake, "select x.k, explode(p.xs) from s.t x join s.t y using (p)")
