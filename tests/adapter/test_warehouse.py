@@ -75,7 +75,10 @@ def test_a_time_from_a_server_is_the_same_in_every_time_zone(
 
 
 class Told:
-    """Logs that know one table."""
+    """Shortcuts that know one table."""
+
+    def columns(self, parts: tuple[str, ...]) -> dict[str, str] | None:
+        return {"k": "int"} if parts == ("s", "known") else None
 
     def history(self, parts: tuple[str, ...], limit: int | None) -> list[Row] | None:
         return [commit(operation="WRITE")] if parts == ("s", "known") else None
@@ -85,13 +88,15 @@ class Told:
         return known if parts == ("s", "known") else None
 
 
-def test_only_what_the_logs_do_not_tell_is_asked_by_sql() -> None:
+def test_only_what_shortcuts_do_not_tell_is_asked_by_sql() -> None:
     asked: list[str] = []
 
     def query(sql: str) -> list[Row]:
         asked.append(sql)
         if "HISTORY" in sql:
             return [commit(operation="MERGE", version=4)]
+        if "TABLE" in sql:
+            return [{"col_name": "v", "data_type": "date"}]
         return [{"format": "delta", "lastModified": "1700000000001", "sizeInBytes": 6}]
 
     warehouse = SparkWarehouse(query, Told())
@@ -102,7 +107,10 @@ def test_only_what_the_logs_do_not_tell_is_asked_by_sql() -> None:
     }
     assert warehouse.detail(("s", "known")) == Detail("1700000000000", 5)
     assert warehouse.detail(("s", "other")) == Detail("1700000000001", 6)
-    assert asked == ["DESCRIBE HISTORY `s`.`other` LIMIT 1", "DESCRIBE DETAIL `s`.`other`"]
+    assert warehouse.columns(("s", "known")) == {"k": "int"}
+    assert warehouse.columns(("s", "other")) == {"v": "date"}
+    questions = ["HISTORY `s`.`other` LIMIT 1", "DETAIL `s`.`other`", "TABLE `s`.`other`"]
+    assert asked == [f"DESCRIBE {question}" for question in questions]
 
 
 def test_a_run_that_sees_an_older_version_can_ask_for_the_newest() -> None:

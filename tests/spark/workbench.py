@@ -15,7 +15,7 @@ from dbt.adapters.sparkivm.conf import StatementConf
 from dbt.adapters.sparkivm.deltalog import DeltaLogs
 from dbt.adapters.sparkivm.refresher import Outcome, Refresher
 from dbt.adapters.sparkivm.session import SessionHandle
-from dbt.adapters.sparkivm.warehouse import Logs, Row, SparkWarehouse
+from dbt.adapters.sparkivm.warehouse import Row, Shortcuts, SparkWarehouse
 from python_ivm.refresh.consistency import consistency_query
 from python_ivm.refresh.request import Options, Request
 from python_ivm.refresh.versions import shows_state
@@ -143,9 +143,9 @@ class View:
         return sorted((tuple(row) for row in found), key=repr)
 
 
-def refresher(query: Callable[[str], list[Row]], logs: Logs | None = None) -> Refresher:
+def refresher(query: Callable[[str], list[Row]], shortcuts: Shortcuts | None = None) -> Refresher:
     """A refresher that drops no table."""
-    return Refresher(query, StatementConf(query), SparkWarehouse(query, logs), lambda: None)
+    return Refresher(query, StatementConf(query), SparkWarehouse(query, shortcuts), lambda: None)
 
 
 def query(handle: SessionHandle, sql: str) -> list[Row]:

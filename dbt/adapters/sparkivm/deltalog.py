@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.sparkivm.session import SessionHandle
+from dbt.adapters.sparkivm.shortcuts import SessionShortcuts
 from dbt.adapters.sparkivm.warehouse import Row
 
 if TYPE_CHECKING:
@@ -34,16 +34,8 @@ _CATALOGS = "spark.sql.catalog."
 _DELTAS_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 
 
-class DeltaLogs:
-    """The logs of the tables that a session in this process sees.
-
-    Args:
-        handle: The session.
-    """
-
-    def __init__(self, handle: SessionHandle) -> None:
-        """Take the session."""
-        self._handle = handle
+class DeltaLogs(SessionShortcuts):
+    """The logs of the tables that a session in this process sees."""
 
     def history(self, parts: tuple[str, ...], limit: int | None) -> list[Row] | None:
         """A table's newest commits as ``DESCRIBE HISTORY`` tells them, which it is left to if None.

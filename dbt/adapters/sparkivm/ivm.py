@@ -21,7 +21,14 @@ from dbt.adapters.sparkivm.deltalog import DeltaLogs
 from dbt.adapters.sparkivm.documentation import persist
 from dbt.adapters.sparkivm.refresher import Outcome, Refresher
 from dbt.adapters.sparkivm.session import SessionHandle
-from dbt.adapters.sparkivm.warehouse import Row, RunWarehouse, SparkWarehouse, of_server
+from dbt.adapters.sparkivm.shortcuts import SessionShortcuts
+from dbt.adapters.sparkivm.warehouse import (
+    Row,
+    RunWarehouse,
+    Shortcuts,
+    SparkWarehouse,
+    of_server,
+)
 from python_ivm.errors import InvalidModel, IvmError
 from python_ivm.refresh.answers import Answers
 from python_ivm.refresh.consistency import consistency_query
@@ -99,7 +106,7 @@ class IvmMixin(metaclass=AdapterMeta):
         view = self.get_relation(None, request.view[0], request.view[1])
         sources, answers = _sources_of_this_run(graph)
         conf = self._ivm_conf()
-        warehouse = RunWarehouse(self._ivm_query, sources, answers, self._ivm_logs(), conf)
+        warehouse = RunWarehouse(self._ivm_query, sources, answers, self._ivm_shortcuts(), conf)
         refresher = Refresher(self._ivm_query, conf, warehouse, lambda: self.drop_relation(view))
         with _as_dbt_errors(request.model):
             outcome = refresher.refresh(request)
@@ -141,13 +148,14 @@ class IvmMixin(metaclass=AdapterMeta):
 
     def _ivm_warehouse(self) -> SparkWarehouse:
         """Answers about tables as of each question."""
-        return SparkWarehouse(self._ivm_query, self._ivm_logs(), self._ivm_conf())
+        return SparkWarehouse(self._ivm_query, self._ivm_shortcuts(), self._ivm_conf())
 
-    def _ivm_logs(self) -> DeltaLogs | None:
-        """The logs of Delta tables, where Spark runs in this process."""
-        if not self.config.credentials.is_session:
+    def _ivm_shortcuts(self) -> Shortcuts | None:
+        """What this thread's session tells of tables; of logs, where Spark runs in this process."""
+        handle = self.connections.get_thread_connection().handle
+        if not isinstance(handle, SessionHandle):
             return None
-        return DeltaLogs(self.connections.get_thread_connection().handle)
+        return DeltaLogs(handle) if self.config.credentials.is_session else SessionShortcuts(handle)
 
     def _ivm_conf(self) -> Conf:
         """The settings of this thread's connection."""

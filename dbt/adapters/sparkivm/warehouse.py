@@ -38,8 +38,11 @@ _ALL_FIELDS = str(2**31 - 1)
 _CUT_OFF = re.compile(r"\.\.\. \d+ more fields")
 
 
-class Logs(Protocol):
-    """What tells of Delta tables without a statement, where it can."""
+class Shortcuts(Protocol):
+    """What tells of tables without a statement, where it can."""
+
+    def columns(self, parts: tuple[str, ...]) -> Mapping[str, str] | None:
+        """A relation's columns and types; None if only ``DESCRIBE TABLE`` can tell."""
 
     def history(self, parts: tuple[str, ...], limit: int | None) -> list[Row] | None:
         """The rows of ``DESCRIBE HISTORY``; None if only that can tell."""
@@ -56,19 +59,21 @@ class SparkWarehouse:
 
     Args:
         query: Runs a statement and gives its rows, as dicts by column name.
-        logs: Tell of Delta tables without a statement; None where there is no such way.
+        shortcuts: Tell of tables without a statement; None where there is no such way.
         conf: The session's settings; None if statements change them.
     """
 
-    def __init__(self, query: Query, logs: Logs | None = None, conf: Conf | None = None) -> None:
+    def __init__(
+        self, query: Query, shortcuts: Shortcuts | None = None, conf: Conf | None = None
+    ) -> None:
         """Take what runs statements."""
         self._query = query
-        self._logs = logs
+        self._shortcuts = shortcuts
         self._conf = conf or StatementConf(query)
 
     def history(self, parts: tuple[str, ...], limit: int | None) -> Sequence[Commit] | None:
         """A table's commits, newest first; None if it is missing or not a Delta table."""
-        rows = self._logs.history(parts, limit) if self._logs else None
+        rows = self._shortcuts.history(parts, limit) if self._shortcuts else None
         if rows is None:
             most = "" if limit is None else f" LIMIT {limit}"
             question = f"DESCRIBE HISTORY {quoted_name(parts)}{most}"
@@ -81,6 +86,9 @@ class SparkWarehouse:
 
     def columns(self, parts: tuple[str, ...]) -> Mapping[str, str] | None:
         """A relation's columns and types; None if it is missing."""
+        told = self._shortcuts.columns(parts) if self._shortcuts else None
+        if told is not None:
+            return told
         rows = self._described(f"DESCRIBE TABLE {quoted_name(parts)}", *_MISSING)
         if rows is None:
             return None
@@ -98,7 +106,7 @@ class SparkWarehouse:
 
     def detail(self, parts: tuple[str, ...]) -> Detail | None:
         """A Delta table's newest version; None if it cannot be told."""
-        row = self._logs.detail(parts) if self._logs else None
+        row = self._shortcuts.detail(parts) if self._shortcuts else None
         try:
             if row is None:
                 (row,) = self._query(f"DESCRIBE DETAIL {quoted_name(parts)}")
@@ -112,7 +120,7 @@ class SparkWarehouse:
 
     def files(self, parts: tuple[str, ...]) -> Sequence[DataFile] | None:
         """A Delta table's files; None if they cannot be told cheaply, or are many."""
-        rows = self._logs.files(parts) if self._logs else None
+        rows = self._shortcuts.files(parts) if self._shortcuts else None
         return None if rows is None else [_file(row) for row in rows]
 
     def namespace(self) -> tuple[str, str]:
@@ -195,7 +203,7 @@ class RunWarehouse(SparkWarehouse):
         query: Runs a statement and gives its rows.
         sources: The tables that nothing in the project writes, as (schema, name) in lower case.
         answers: What the run's models asked about them before.
-        logs: Tell of Delta tables without a statement; None where there is no such way.
+        shortcuts: Tell of tables without a statement; None where there is no such way.
         conf: The session's settings; None if statements change them.
     """
 
@@ -204,11 +212,11 @@ class RunWarehouse(SparkWarehouse):
         query: Query,
         sources: Iterable[tuple[str, str]],
         answers: Answers,
-        logs: Logs | None = None,
+        shortcuts: Shortcuts | None = None,
         conf: Conf | None = None,
     ) -> None:
         """Take what runs statements, and what is known already."""
-        super().__init__(query, logs, conf)
+        super().__init__(query, shortcuts, conf)
         self._sources = frozenset(sources)
         self._answers = answers
 

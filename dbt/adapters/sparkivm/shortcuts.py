@@ -1,0 +1,51 @@
+"""What a session in this process or of Spark Connect tells of tables without a statement."""
+
+from __future__ import annotations
+
+from dbt.adapters.events.logging import AdapterLogger
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.sparkivm.session import SessionHandle
+from dbt.adapters.sparkivm.warehouse import Row
+from python_ivm.sql.parse import quoted_name
+
+logger = AdapterLogger("SparkIvm")
+
+_CHAR_OR_VARCHAR = "__CHAR_VARCHAR_TYPE_STRING"
+"""Where Spark keeps such a type, to which a query's schema says string."""
+
+
+class SessionShortcuts:
+    """Shortcuts of a session: a relation's columns; all else is left to statements.
+
+    Args:
+        handle: The session.
+    """
+
+    def __init__(self, handle: SessionHandle) -> None:
+        """Take the session."""
+        self._handle = handle
+
+    def columns(self, parts: tuple[str, ...]) -> dict[str, str] | None:
+        """A relation's columns and types as ``DESCRIBE TABLE`` tells them, or left to it: None."""
+        name = quoted_name(parts)
+        try:
+            schema = self._handle.run(lambda session: session.table(name).schema)
+        except DbtRuntimeError as error:
+            logger.debug(f"The columns of {name} are left to SQL: {error}")
+            return None
+        if any(_CHAR_OR_VARCHAR in field.metadata for field in schema):
+            return None
+        return {field.name: field.dataType.simpleString() for field in schema}
+
+    def history(self, parts: tuple[str, ...], limit: int | None) -> list[Row] | None:
+        """Left to ``DESCRIBE HISTORY``."""
+        return None
+
+    def detail(self, parts: tuple[str, ...]) -> Row | None:
+        """Left to ``DESCRIBE DETAIL``."""
+        return None
+
+    def files(self, parts: tuple[str, ...]) -> list[Row] | None:
+        """Not told."""
+        return None
