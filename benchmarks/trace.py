@@ -14,6 +14,7 @@ from dbt.adapters.sparkivm.conf import SessionConf
 from dbt.adapters.sparkivm.deltalog import DeltaLogs
 from dbt.adapters.sparkivm.ivm import IvmMixin
 from dbt.adapters.sparkivm.session import SessionHandle
+from dbt.adapters.sparkivm.shortcuts import SessionShortcuts
 from python_ivm.refresh.request import Request, Warehouse
 from python_ivm.refresh.statements import Refresh
 
@@ -123,10 +124,10 @@ def traced() -> Iterator[Trace]:
         return kept
 
     def plan(call: Callable[..., Refresh]) -> Callable[..., Refresh]:
-        def timed(request: Request, warehouse: Warehouse, *forced: Any) -> Refresh:
+        def timed(request: Request, warehouse: Warehouse, *given: Any, **more: Any) -> Refresh:
             asked, began = _Asked(warehouse), time.perf_counter()
             try:
-                return call(request, cast(Warehouse, asked), *forced)
+                return call(request, cast(Warehouse, asked), *given, **more)
             finally:
                 trace.planning += time.perf_counter() - began - asked.seconds
 
@@ -138,6 +139,7 @@ def traced() -> Iterator[Trace]:
         (SessionHandle, "description", lambda told: property(continued(told.fget))),
         *((SessionConf, name, added(_of_setting)) for name in ("get", "set", "reset")),
         *((DeltaLogs, name, added(_of_log)) for name in ("history", "detail")),
+        (SessionShortcuts, "columns", added(_of_analysis)),
         *((IvmMixin, name, inside) for name in ("ivm_request", "ivm_refresh")),
         (refresher, "plan_refresh", plan),
     ]
@@ -155,6 +157,10 @@ def _of_setting(key: str, *value: str) -> str:
 
 def _of_log(parts: tuple[str, ...], *limit: int | None) -> str:
     return f"LOG {'.'.join(parts)}"
+
+
+def _of_analysis(parts: tuple[str, ...]) -> str:
+    return f"ANALYZE {'.'.join(parts)}"
 
 
 @contextmanager

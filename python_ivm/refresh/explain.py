@@ -26,6 +26,7 @@ from python_ivm.refresh.request import Request, Warehouse
 from python_ivm.refresh.statements import Statement
 from python_ivm.sources.clock import CLOCK
 from python_ivm.sources.history import Change, SourceChange, SourceVersion
+from python_ivm.state.anew import difference
 from python_ivm.state.bookmark import Found
 from python_ivm.state.layout import STATE, Layout
 
@@ -66,6 +67,7 @@ def explain(request: Request, warehouse: Warehouse) -> str:
             *_recomputed(how.layout),
             *_of_the_clock(how),
             *_on_changes(model, how, current, found),
+            *_anew(model, how, current, found),
             _section("Build and view", _build(model, how, current)),
         ]
         return "\n\n".join(parts) + "\n"
@@ -155,6 +157,18 @@ def _on_changes(
         body = f"{_told(terms)}\n\n{statement.sql}"
         sections.append(_section(f"When {key} changes", body))
     return sections + _layouts(keys, emit.relation_name(request.state))
+
+
+def _anew(
+    model: Model, how: Maintained, current: dict[str, SourceChange], found: Found
+) -> list[str]:
+    """The MERGE that does not follow what changed; nothing where values cannot be compared."""
+    if not how.comparable:
+        return []
+    clock = model.clock(found.bookmark)
+    differing = difference(how.layout)
+    merge = emit.anew_statement(model.request, how.layout, differing, current, clock, found.version)
+    return [_section("When a change would be dearer to follow, or cannot be", merge.sql)]
 
 
 def _layouts(keys: Collection[Key], state: str) -> list[str]:

@@ -80,6 +80,17 @@ class ReadVolume:
         compute = self._cost(anew)
         return compute is not None and follow > max(_DEARER * compute, compute + _WORTH)
 
+    def keeps_state(self, differing: Node, fresh: Node) -> bool:
+        """Whether to look for what differs from the state takes little more than to replace it.
+
+        Args:
+            differing: The plan of the rows that differ from the query (``state/anew.py``).
+            fresh: That of the query's rows.
+        """
+        look = self._cost(differing)
+        replaced = self._cost(fresh) if look is not None else None
+        return replaced is not None and look is not None and look <= _DEARER * replaced + _WORTH
+
     def _cost(self, plan: Node) -> float | None:
         """The bytes that a plan reads, with those that its operators stand for."""
         total: float = OPERATOR * size(plan)

@@ -75,6 +75,11 @@ class Refresh:
     ranges: tuple[str, ...] = ()
     warning: str | None = None
 
+    @property
+    def computes_anew(self) -> bool:
+        """Whether it computes the query, and writes the rows in which the state differs."""
+        return self.reason == "COMPUTED_ANEW"
+
     def summary(self, inserted: int = 0, updated: int = 0, deleted: int = 0) -> str:
         """The log line: strategy, rows of the state that changed, and from what."""
         if self.strategy is Strategy.NOOP:
@@ -82,5 +87,7 @@ class Refresh:
         if self.strategy is Strategy.FULL:
             return f"full ({self.reason}): {self.explanation}"
         rows = f"+{inserted} ~{updated} -{deleted} rows"
-        how = "" if self.reason == "CHANGED" else f" ({self.reason})"
-        return f"incremental{how}: {rows} from {', '.join(self.ranges)}"
+        told = f"{rows} from {', '.join(self.ranges)}" if self.ranges else rows
+        if self.computes_anew:
+            return f"incremental ({self.reason}): {told}; {self.explanation}"
+        return f"incremental: {told}"

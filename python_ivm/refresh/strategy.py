@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from python_ivm.algebra.nodes import ClockFilter
+from python_ivm.algebra.nodes import ClockFilter, Node
 from python_ivm.algebra.plans import size
 from python_ivm.delta.compile import delta
 from python_ivm.delta.term import Changes, Term
@@ -23,17 +23,26 @@ from python_ivm.sources.clock import CLOCK, Clock
 from python_ivm.sources.history import Change, SourceChange
 from python_ivm.sql.clock import at
 from python_ivm.sql.parse import pin_versions, table_key
-from python_ivm.state.anew import difference
+from python_ivm.state.anew import FRESH, difference
 from python_ivm.state.bookmark import Bookmark
+from python_ivm.state.tables import contents
 
 
-def plan_refresh(request: Request, warehouse: Warehouse, forced: Reason | None = None) -> Refresh:
+def plan_refresh(
+    request: Request,
+    warehouse: Warehouse,
+    forced: Reason | None = None,
+    *,
+    rebuild: bool = False,
+) -> Refresh:
     """Plan a model's refresh.
 
     Args:
         request: The model and its configuration.
         warehouse: Answers questions about tables.
-        forced: A reason for a rebuild that showed only when the planned statement was run.
+        forced: A reason not to follow what changed that showed only when the planned statement
+            was run.
+        rebuild: Whether the state must not be kept then.
 
     Returns:
         The strategy, its reason and the statements.
@@ -43,7 +52,7 @@ def plan_refresh(request: Request, warehouse: Warehouse, forced: Reason | None =
         Unsupported: If the query cannot be maintained, or not under the user's policy.
     """
     try:
-        return Planner(request, warehouse).plan(forced)
+        return Planner(request, warehouse).plan(forced, rebuild)
     except IvmError as error:
         error.model = error.model or request.model
         raise
@@ -59,8 +68,8 @@ class Planner:
         self.model = Model(request, self.warehouse, found)
         self.request = self.model.request
 
-    def plan(self, forced: Reason | None) -> Refresh:
-        """The refresh."""
+    def plan(self, forced: Reason | None, rebuild: bool) -> Refresh:
+        """The refresh: see :func:`plan_refresh`."""
         found = self.model.found
         bookmark = found.bookmark
         if bookmark is None:
@@ -71,14 +80,17 @@ class Planner:
             return self._partial()
         if bookmark is not None and self._is_another_query(bookmark):
             return self._query_changed(bookmark)
-        reason = forced or self._reason_to_rebuild(bookmark, found.intact)
+        reason = self._reason_to_rebuild(bookmark, found.intact)
         if reason is not None or bookmark is None:
-            return self._full(reason or _FIRST, bookmark)
+            return self._full(forced or reason or _FIRST, bookmark)
         if not self.request.view_exists:
             return self._full(Reason("VIEW_MISSING", "the public view was gone", False), bookmark)
         changes = self.model.changes_since(bookmark)
         if isinstance(changes, Reason):
-            return self._full(changes, bookmark)
+            rebuild = rebuild or changes.code not in _STATE_STAYS
+            return self._recompute(forced or changes, bookmark, rebuild)
+        if forced is not None:
+            return self._recompute(forced, bookmark, rebuild)
         moved = any(change.changed for change in changes.values())
         moved = moved or self.model.clock_moved(bookmark)
         if not moved and not any(c.change is Change.COLUMNS for c in changes.values()):
@@ -171,7 +183,11 @@ class Planner:
         return Refresh(Strategy.NOOP, "UNCHANGED", told, (moved,))
 
     def _incremental(self, bookmark: Bookmark, changes: dict[str, SourceChange]) -> Refresh:
-        how = self._how_to_refresh(bookmark, changes)
+        for key, change in changes.items():
+            if change.change is Change.REPLACED:
+                replaced = Reason("SOURCE_REPLACED", f"{key} was replaced as a whole")
+                return self._recompute(replaced, bookmark)
+        how = self._how_to_refresh(bookmark)
         if isinstance(how, Reason):
             return self._full(how, bookmark)
         read = {k: c for k, c in changes.items() if c.changed and k in how.query.sources}
@@ -185,30 +201,68 @@ class Planner:
         try:
             terms = delta(how.layout.input, moved)
             operators = size(*(term.plan for term in terms))
-            if operators > _MOST_OPERATORS:
-                told = f"finding what changed takes {operators:,} operators; split the model"
-                return self._full(Reason("PLAN_TOO_LARGE", told), bookmark)
-            merge, anew = self._merge(how, terms, moved, changes, read, clock)
-            merge = self._committed(merge, bookmark, changes)
+            if operators <= _MOST_OPERATORS:
+                merge, anew = self._merge(how, terms, moved, changes, read, clock)
+                merge = self._committed(merge, bookmark, changes)
         except Exception as error:
             return self._full(planner_error(error, self.warehouse.failure), bookmark)
+        if operators > _MOST_OPERATORS:
+            told = f"finding what changed takes {operators:,} operators; split the model"
+            return self._recompute(Reason("PLAN_TOO_LARGE", told), bookmark)
+        why = Reason("CHANGED", "sources changed" if read else "the clock moved")
+        if anew:
+            why = _anew("to follow what changed would read more")
+        return self._merged(why, merge, bookmark, read, clock if clock_moved else None)
+
+    def _recompute(self, reason: Reason, bookmark: Bookmark, rebuild: bool = False) -> Refresh:
+        """Without following what changed: the rows that differ where the state can stay.
+
+        So models above can follow these. Else, and where most of the work would be to compare, a
+        rebuild.
+        """
+        if rebuild or reason.code not in _STATE_STAYS:
+            return self._full(reason, bookmark)
+        how = self._how_to_refresh(bookmark)
+        if isinstance(how, Reason) or not how.comparable:
+            return self._full(reason, bookmark)
+        feeds = self._check_change_feeds()
+        current = self.model.current_versions()
+        clock = self.model.clock(bookmark)
+        try:
+            differing = difference(how.layout)
+            fresh = contents(how.layout, FRESH)
+            merge = self._committed(self._anew(how, differing, current, clock), bookmark, current)
+            stays = ReadVolume(self.model, {}).keeps_state(differing, fresh)
+        except Exception as error:
+            return self._full(planner_error(error, self.warehouse.failure), bookmark)
+        if not stays:
+            return self._full(reason, bookmark)
+        reason = self._allow(_with_advice(reason, feeds), feeds)
+        read = {k: c for k, c in current.items() if c.post != bookmark.sources[k]}
+        moved = clock if self.model.clock_moved(bookmark) else None
+        refresh = self._merged(_anew(reason.text), merge, bookmark, read, moved)
+        return replace(refresh, warning=self._warning(reason, feeds, "computed anew"))
+
+    def _merged(
+        self,
+        why: Reason,
+        merge: Statement,
+        bookmark: Bookmark,
+        read: Mapping[str, SourceChange],
+        clock: Clock | None,
+    ) -> Refresh:
+        """A refresh by one ``MERGE``, after changes of sources, and of the clock if it is given."""
         ranges = tuple(
             f"{key.split('.')[-1]}@{bookmark.sources[key].version}→{change.post.version}"
             for key, change in read.items()
         )
-        if clock is not None and clock_moved:
+        if clock is not None:
             ranges = (*ranges, clock.range(self.model.asked))
-        why = _ANEW if anew else Reason("CHANGED", "sources changed" if read else "the clock moved")
         statements = (*self._tuned(), merge)
         return Refresh(Strategy.INCREMENTAL, why.code, why.text, statements, ranges)
 
-    def _how_to_refresh(
-        self, bookmark: Bookmark, changes: Mapping[str, SourceChange]
-    ) -> Maintained | Reason:
-        """The bound query, or why its state cannot be maintained by what changed."""
-        for key, change in changes.items():
-            if change.change is Change.REPLACED:
-                return Reason("SOURCE_REPLACED", f"{key} was replaced as a whole")
+    def _how_to_refresh(self, bookmark: Bookmark) -> Maintained | Reason:
+        """The bound query, or why its state cannot be maintained."""
         if not bookmark.maintained:
             return self._why_not_maintained()
         how = maintained(self.model, bookmark.types)
@@ -240,8 +294,19 @@ class Planner:
         differing = difference(how.layout)
         if not how.comparable or not volume.is_dearer(source, differing):
             return replace(merge, small=volume.is_little(source)), False
-        anew = emit.anew_statement(self.request, how.layout, differing, changes, clock, version)
-        return replace(anew, small=ReadVolume(self.model, {}).is_little(differing)), True
+        return self._anew(how, differing, changes, clock), True
+
+    def _anew(
+        self,
+        how: Maintained,
+        differing: Node,
+        sources: Mapping[str, SourceChange],
+        clock: Clock | None,
+    ) -> Statement:
+        """The statement that computes the query anew, and writes the rows that differ."""
+        version = self.model.found.version
+        anew = emit.anew_statement(self.request, how.layout, differing, sources, clock, version)
+        return replace(anew, small=ReadVolume(self.model, {}).is_little(differing))
 
     def _committed(
         self, statement: Statement, bookmark: Bookmark, changes: Mapping[str, SourceChange]
@@ -270,8 +335,7 @@ class Planner:
         """A rebuild; under the policy ``strict`` an error instead of a fallback."""
         number = self._number_of_rebuild(bookmark)
         feeds = self._check_change_feeds()
-        if feeds is not None and reason.code == "CHANGE_FEED_GAP":
-            reason = feeds  # says what to do about it
+        reason = _with_advice(reason, feeds)
         current = self.model.current_versions()
         how = maintained(self.model, None)
         if isinstance(how, Reason) and reason.code != "POLICY_FULL":
@@ -315,7 +379,7 @@ class Planner:
             reason.code,
             reason.text,
             tuple(statements),
-            warning=self._warning(reason, feeds),
+            warning=self._warning(reason, feeds, "rebuilt in full"),
         )
 
     def _number_of_rebuild(self, bookmark: Bookmark | None) -> int:
@@ -363,11 +427,11 @@ class Planner:
             )
         return reason
 
-    def _warning(self, reason: Reason, feeds: Reason | None) -> str | None:
+    def _warning(self, reason: Reason, feeds: Reason | None, done: str) -> str | None:
         told = []
         loud = self.request.options.policy is Policy.INCREMENTAL or reason.code in _ALWAYS_WARN
         if reason.fallback and loud:
-            told.append(f"rebuilt in full ({reason.code}): {reason.text}")
+            told.append(f"{done} ({reason.code}): {reason.text}")
         if feeds is not None and reason.code != feeds.code:
             told.append(feeds.text)
         return f"{self.request.model}: {'; '.join(told)}" if told else None
@@ -385,7 +449,7 @@ class Planner:
             name = emit.relation_name(table.parts)
             return Reason(
                 "CHANGE_FEED_OFF",
-                f"{name} has no change feed, so that each of its changes rebuilds the view; "
+                f"{name} has no change feed, so that each change computes the view from all rows; "
                 f"run ALTER TABLE {name} SET TBLPROPERTIES (delta.enableChangeDataFeed = true), "
                 "or set ivm_enable_change_feed: true in the model's config",
             )
@@ -403,13 +467,23 @@ _LARGE_FILES = 2**20
 _MOST_OPERATORS = 5000
 """How large a refresh Spark gets to plan: some 25 operators a second."""
 _FIRST = Reason("FIRST_BUILD", "first build", False)
-_ANEW = Reason(
-    "COMPUTED_ANEW", "to compute the query anew reads less than to follow what changed", False
+_STATE_STAYS = frozenset(
+    {"SOURCE_REPLACED", "SOURCE_RECREATED", "CHANGE_FEED_GAP", "PLAN_TOO_LARGE"}
 )
+"""What makes it impossible to follow a change, and says nothing against the state."""
 _CLOCK_MOVED = Reason(
     "CLOCK_MOVED", "the date or time that the query asks for beside its conditions is another one"
 )
 _ALWAYS_WARN = frozenset({"SOURCE_NOT_DELTA", "STATE_MODIFIED", "PLANNER_ERROR", "NOT_PARSED"})
+
+
+def _anew(text: str) -> Reason:
+    return Reason("COMPUTED_ANEW", text, False)
+
+
+def _with_advice(reason: Reason, feeds: Reason | None) -> Reason:
+    """Of a change feed that cannot be read since it is off, what to do about it."""
+    return feeds if feeds is not None and reason.code == "CHANGE_FEED_GAP" else reason
 
 
 def _refuse_duplicates(columns: list[str]) -> None:

@@ -14,6 +14,7 @@ from python_ivm.errors import Conflict
 from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import Request
 from python_ivm.refresh.statements import Kind, Refresh, Statement, Strategy
+from python_ivm.state.rows import COLLISION
 
 REQUEST = Request("m", "select 1", ("s", "m"), ("s", "m__ivm_state"))
 CONFLICT = "[DELTA_CONCURRENT_APPEND] another one"
@@ -36,20 +37,27 @@ class Run:
 
     Attributes:
         forced: The reason that each plan was given.
+        anew: Whether such a reason has the query computed anew first.
     """
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, kind: Kind, *errors: str) -> None:
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, kind: Kind, *errors: str, anew: bool = False
+    ) -> None:
         self.errors = list(errors)
         self.forced: list[str | None] = []
         self.kind = kind
+        self.anew = anew
         monkeypatch.setattr(refresher, "plan_refresh", self.plan)
 
-    def plan(self, request: Request, warehouse: object, forced: Reason | None) -> Refresh:
+    def plan(
+        self, request: Request, warehouse: object, forced: Reason | None, *, rebuild: bool
+    ) -> Refresh:
         self.forced.append(forced and forced.code)
-        if forced is not None:
+        if forced is not None and (rebuild or not self.anew):
             return Refresh(Strategy.FULL, forced.code, forced.text)
         statement = Statement(self.kind, "DO IT", "bookmark", ("m", 2))
-        return Refresh(Strategy.INCREMENTAL, "CHANGED", "", (statement,))
+        code = "CHANGED" if forced is None else "COMPUTED_ANEW"
+        return Refresh(Strategy.INCREMENTAL, code, "", (statement,))
 
     def query(self, sql: str) -> list[Row]:
         if sql == "DO IT" and self.errors:
@@ -80,3 +88,16 @@ def test_a_gap_that_shows_at_the_last_attempt_is_rebuilt(monkeypatch: pytest.Mon
     run = Run(monkeypatch, Kind.MERGE, CONFLICT, CONFLICT, FEED_GAP)
     assert run.refresh().reason == "CHANGE_FEED_GAP"
     assert run.forced == [None, None, None, "CHANGE_FEED_GAP"]
+
+
+def test_what_cannot_be_computed_anew_either_is_rebuilt(monkeypatch: pytest.MonkeyPatch) -> None:
+    collision = f"an error: {COLLISION}"
+    run = Run(monkeypatch, Kind.MERGE, FEED_GAP, collision, anew=True)
+    assert run.refresh().strategy is Strategy.FULL
+    assert run.forced == [None, "CHANGE_FEED_GAP", "CHANGE_FEED_GAP"]
+
+
+def test_what_is_computed_anew_loses_races_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Run(monkeypatch, Kind.MERGE, FEED_GAP, CONFLICT, anew=True)
+    assert run.refresh().computes_anew
+    assert run.forced == [None, "CHANGE_FEED_GAP", "CHANGE_FEED_GAP"]

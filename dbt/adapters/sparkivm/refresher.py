@@ -99,10 +99,10 @@ class Refresher:
     def refresh(self, request: Request) -> Outcome:
         """Refresh a model.
 
-        A run that lost against another one plans again from where the other got; a change feed
-        that turns out to have a gap leads to a rebuild. So does an error of a value: a change is
-        computed from old and new rows side by side, which the query never sees together. If the
-        query fails too, the rebuild raises its error.
+        A run that lost against another one plans again from where the other got. Where a change
+        feed turns out to have a gap, the query is computed anew. An error of a value leads to a
+        rebuild: a change is computed from old and new rows side by side, which the query never
+        sees together. If the query fails too, the rebuild raises its error.
 
         Raises:
             IvmError: If the model is wrong or the policy forbids what would have to be done.
@@ -110,9 +110,10 @@ class Refresher:
             DbtRuntimeError: Spark's errors.
         """
         forced: Reason | None = None
+        rebuild = False
         lost = 0
         while lost < _ATTEMPTS:
-            refresh = plan_refresh(request, self._warehouse, forced)
+            refresh = plan_refresh(request, self._warehouse, forced, rebuild=rebuild)
             try:
                 with _conflicts(request.model):
                     return self._carry_out(request, refresh)
@@ -122,9 +123,10 @@ class Refresher:
                 request = self._looked_at_again(request)
             except DbtRuntimeError as error:
                 found = _fallback(error.msg)
-                if forced is not None or found is None or refresh.strategy is Strategy.FULL:
+                if found is None or refresh.strategy is Strategy.FULL:
                     raise
-                forced = found
+                forced = forced or found
+                rebuild = refresh.computes_anew
         raise Conflict(
             "Another run keeps refreshing this model at the same time",
             model=request.model,

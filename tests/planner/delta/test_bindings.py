@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from python_ivm.errors import Unsupported
+from python_ivm.refresh.request import Options, Policy
 from python_ivm.refresh.statements import Strategy
 from python_ivm.refresh.strategy import plan_refresh
+from python_ivm.sources.history import Detail
 from tests.planner.lake import Lake
 from tests.planner.stories import View
 
@@ -82,7 +85,9 @@ def test_bindings_of_groups_and_of_rows_below_them(ab: Lake) -> None:
     view.refresh()
 
 
-def test_a_plan_that_takes_spark_minutes_is_not_tried(ab: Lake) -> None:
+def test_a_plan_that_takes_spark_minutes_is_not_tried(
+    ab: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sql = "select a.k, a.v from s.a"
     for level in range(5):
         count = f"(select count(*) from s.b where b.w > q.v + {level})"
@@ -96,4 +101,12 @@ def test_a_plan_that_takes_spark_minutes_is_not_tried(ab: Lake) -> None:
     assert refresh.strategy is Strategy.FULL
     assert refresh.reason == "PLAN_TOO_LARGE"
     assert "split the model" in refresh.explanation
+    with pytest.raises(Unsupported, match="PLAN_TOO_LARGE"):
+        plan_refresh(ab.request("m", sql, options=Options(policy=Policy.STRICT)), ab)
     view.refresh(Strategy.FULL)
+    monkeypatch.setattr(ab, "detail", lambda parts: Detail("", 9))
+    ab.change("a", delete=[(5, 5)])
+    ab.change("b", delete=[(5, 5)])
+    refresh = view.refresh(Strategy.INCREMENTAL)
+    assert refresh.computes_anew
+    assert "split the model" in refresh.explanation

@@ -37,7 +37,7 @@ def test_a_maintained_model_is_explained(lake: Lake) -> None:
     assert "  low = MIN(r.v)\n" in text
     assert "  low: in groups that lost the row" in text
     assert "  n: in every changed group, as COUNT(DISTINCT s.w) does not follow" in text
-    assert text.count("MERGE INTO s.m__ivm_state") == 2
+    assert text.count("MERGE INTO s.m__ivm_state") == 3
     lake.refresh_and_check("m", JOIN)
 
 
@@ -52,6 +52,13 @@ def test_the_terms_of_an_outer_joins_primary_and_secondary_delta_are_told(lake: 
         assert secondary.strip() in change.split("MERGE INTO")[1]
         assert "Δ" not in secondary
     assert "Secondary delta" not in told(lake, "select r.v from s.r join s.s on r.a = s.a")
+
+
+def test_what_is_merged_where_a_change_is_not_followed_is_told(lake: Lake) -> None:
+    for name, columns in TABLES.items():
+        lake.create(name, columns, [(1, 1)])
+    section = told(lake, JOIN).split("When a change would be dearer to follow, or cannot be")[1]
+    assert "FULL JOIN" in section.split("Build and view")[0]
 
 
 LAYOUTS = "Layouts that help"

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from python_ivm.refresh.statements import Strategy
+from python_ivm.sources.history import Detail
 from tests.planner.lake import Lake
 from tests.planner.test_operators import some
 
@@ -124,6 +125,24 @@ def test_a_rebuilt_model_rebuilds_those_above(xy: Lake) -> None:
     above = xy.run("m2", models["m2"])
     assert (above.strategy, above.reason) == (Strategy.FULL, "VIEW_CHANGED")
     xy.check("m2")
+
+
+def test_a_model_over_a_rebuilt_one_keeps_its_state_if_sizes_are_known(
+    xy: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So the models over it follow rows again."""
+    monkeypatch.setattr(xy, "detail", lambda parts: Detail("", 9))
+    models = {
+        "m1": BASES["bag"],
+        "m2": ABOVE["grouped"].format(m="s.m1"),
+        "m3": "select count(*) as n from s.m2",
+    }
+    refresh(xy, models, {Strategy.FULL})
+    xy.change("x", insert=[(1, 1)])
+    xy.run("m1", models["m1"], full_refresh=True)
+    assert xy.run("m2", models["m2"]).computes_anew
+    xy.check("m2")
+    assert xy.refresh_and_check("m3", models["m3"]).strategy is not Strategy.FULL
 
 
 def test_a_model_over_one_that_is_rebuilt_in_full_follows_it(xy: Lake) -> None:

@@ -217,8 +217,87 @@ def test_a_change_that_is_dearer_to_follow_is_computed_anew(
         assert refresh.reason == reason
         assert kinds(refresh) == [Kind.MERGE]
         assert ("FULL JOIN" in refresh.statements[0].sql) is (reason == "COMPUTED_ANEW")
-    told = "" if rows is None else " (COMPUTED_ANEW)"
-    assert refresh.summary(1, 2, 3) == f"incremental{told}: +1 ~2 -3 rows from y@2→3"
+    code, why = "", ""
+    if rows is not None:
+        code, why = " (COMPUTED_ANEW)", "; to follow what changed would read more"
+    assert refresh.summary(1, 2, 3) == f"incremental{code}: +1 ~2 -3 rows from y@2→3{why}"
+
+
+REPLACED = "CREATE OR REPLACE TABLE AS SELECT"
+
+
+def replace_rows(lake: Lake, table: str, rows: list[tuple[Any, ...]]) -> None:
+    """A table is replaced by one with other rows."""
+    lake.change(table, delete=lake.rows[table][-1], insert=rows)
+    newest, *others = lake.commits[table]
+    lake.commits[table] = [replace(newest, operation=REPLACED), *others]
+
+
+@pytest.mark.parametrize(
+    ("bytes_of_source", "bytes_of_state", "anew"),
+    [(9, 9, True), (2**30, 2**26, True), (2**30, 2**30, False), (None, 9, False)],
+)
+def test_of_a_replaced_source_the_rows_that_differ_are_written_if_the_state_is_small(
+    xs: OddLake,
+    monkeypatch: pytest.MonkeyPatch,
+    bytes_of_source: int | None,
+    bytes_of_state: int,
+    anew: bool,
+) -> None:
+    sizes = {"x": bytes_of_source, "m__ivm_state": bytes_of_state}
+    monkeypatch.setattr(xs, "detail", lambda parts: Detail("", sizes[parts[-1]]))
+    xs.run("m", SQL)
+    replace_rows(xs, "x", [(1, 1), (4, 4)])
+    refresh = xs.refresh_and_check("m", SQL)
+    if anew:
+        assert kinds(refresh) == [Kind.MERGE]
+        told = "from x@0→1; s.x was replaced as a whole"
+        assert refresh.summary(1, 2, 3) == f"incremental (COMPUTED_ANEW): +1 ~2 -3 rows {told}"
+    else:
+        assert (refresh.strategy, refresh.reason) == (Strategy.FULL, "SOURCE_REPLACED")
+    assert xs.run("m", SQL).strategy is Strategy.NOOP
+    xs.change("x", insert=[(4, 1)])
+    assert xs.refresh_and_check("m", SQL).reason == "CHANGED"
+
+
+def test_what_cannot_be_followed_is_told_by_the_policies(
+    xs: OddLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(xs, "detail", lambda parts: Detail("", 9))
+    xs.run("m", SQL)
+    replace_rows(xs, "x", [(1, 1)])
+    with pytest.raises(Unsupported, match=r"strict.*\(SOURCE_REPLACED\)"):
+        plan_refresh(xs.request("m", SQL, options=Options(policy=Policy.STRICT)), xs)
+    warned = xs.run("m", SQL, options=Options(policy=Policy.INCREMENTAL))
+    assert warned.computes_anew
+    assert warned.warning == "m: computed anew (SOURCE_REPLACED): s.x was replaced as a whole"
+
+
+def test_a_replaced_source_of_another_type_is_built_from(
+    xs: OddLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(xs, "detail", lambda parts: Detail("", 9))
+    xs.run("m", SQL)
+    xs.types["x"] = {name: "bigint" for name in xs.types["x"]}
+    replace_rows(xs, "x", [(1, 1)])
+    assert xs.refresh_and_check("m", SQL, Strategy.FULL).reason == "SOURCE_REPLACED"
+
+
+@pytest.mark.parametrize(("rebuild", "anew"), [(False, True), (True, False)])
+def test_a_gap_that_shows_when_the_merge_runs(
+    xs: OddLake, monkeypatch: pytest.MonkeyPatch, rebuild: bool, anew: bool
+) -> None:
+    monkeypatch.setattr(xs, "detail", lambda parts: Detail("", 9))
+    xs.run("m", SQL)
+    xs.change("x", insert=[(7, 7)])
+    gap = Reason("CHANGE_FEED_GAP", "no feed")
+    refresh = plan_refresh(xs.request("m", SQL), xs, gap, rebuild=rebuild)
+    assert refresh.computes_anew is anew
+    for statement in refresh.statements:
+        xs.execute("m", statement)
+    xs.check("m")
+    drifted = plan_refresh(xs.request("m", SQL), xs, Reason("STATE_DRIFTED", "it has"))
+    assert drifted.strategy is Strategy.FULL
 
 
 def test_data_and_bookmark_travel_in_one_commit_with_a_growing_fence(xs: OddLake) -> None:
