@@ -9,8 +9,8 @@ from python_ivm.algebra.nodes import ClockFilter, Node
 from python_ivm.algebra.plans import size
 from python_ivm.delta.compile import delta
 from python_ivm.delta.term import Changes, Term
-from python_ivm.errors import InvalidModel, IvmError, Unsupported
-from python_ivm.refresh import emit, versions
+from python_ivm.errors import InvalidModel, IvmError
+from python_ivm.refresh import emit, policy, versions
 from python_ivm.refresh.bounding import Bounding
 from python_ivm.refresh.maintained import Maintained, maintained
 from python_ivm.refresh.model import Model
@@ -225,7 +225,7 @@ class Planner:
         how = self._how_to_refresh(bookmark)
         if isinstance(how, Reason) or not how.comparable:
             return self._full(reason, bookmark)
-        feeds = self._check_change_feeds()
+        feeds = self._feeds()
         current = self.model.current_versions()
         clock = self.model.clock(bookmark)
         try:
@@ -237,11 +237,14 @@ class Planner:
             return self._full(planner_error(error, self.warehouse.failure), bookmark)
         if not stays:
             return self._full(reason, bookmark)
-        reason = self._allow(_with_advice(reason, feeds), feeds)
+        reason = policy.with_advice(reason, feeds)
+        policy.refuse_under_strict(self.request, reason, feeds)
         read = {k: c for k, c in current.items() if c.post != bookmark.sources[k]}
         moved = clock if self.model.clock_moved(bookmark) else None
         refresh = self._merged(_anew(reason.text), merge, bookmark, read, moved)
-        return replace(refresh, warning=self._warning(reason, feeds, "computed anew"))
+        return replace(
+            refresh, warning=policy.warning(self.request, reason, feeds, "computed anew")
+        )
 
     def _merged(
         self,
@@ -334,13 +337,13 @@ class Planner:
     def _full(self, reason: Reason, bookmark: Bookmark | None) -> Refresh:
         """A rebuild; under the policy ``strict`` an error instead of a fallback."""
         number = self._number_of_rebuild(bookmark)
-        feeds = self._check_change_feeds()
-        reason = _with_advice(reason, feeds)
+        feeds = self._feeds()
+        reason = policy.with_advice(reason, feeds)
         current = self.model.current_versions()
         how = maintained(self.model, None)
         if isinstance(how, Reason) and reason.code != "POLICY_FULL":
             reason = how  # what makes every refresh a rebuild is told first
-        reason = self._allow(reason, feeds)
+        policy.refuse_under_strict(self.request, reason, feeds)
         after = Bookmark(
             query=self.model.query_hash,
             fingerprint="",
@@ -379,7 +382,7 @@ class Planner:
             reason.code,
             reason.text,
             tuple(statements),
-            warning=self._warning(reason, feeds, "rebuilt in full"),
+            warning=policy.warning(self.request, reason, feeds, "rebuilt in full"),
         )
 
     def _number_of_rebuild(self, bookmark: Bookmark | None) -> int:
@@ -413,47 +416,8 @@ class Planner:
         pinned = pin_versions(view.text, {table_key(self.request.state): commits[0].version})
         return [emit.keep_view(self.request, pinned)] if pinned != view.text else []
 
-    def _allow(self, reason: Reason, feeds: Reason | None) -> Reason:
-        if self.request.options.policy is not Policy.STRICT:
-            return reason
-        refused = reason if reason.fallback else feeds
-        if refused is not None:
-            raise Unsupported(
-                f"ivm_policy is strict, but the model would be rebuilt in full "
-                f"({refused.code}): {refused.text}",
-                hint="Change the model or its source, or run once with --full-refresh."
-                if refused.code not in ("NOT_YET_IMPLEMENTED", "NOT_PARSED", "SOURCE_NOT_DELTA")
-                else "Change the model, or set ivm_policy: auto.",
-            )
-        return reason
-
-    def _warning(self, reason: Reason, feeds: Reason | None, done: str) -> str | None:
-        told = []
-        loud = self.request.options.policy is Policy.INCREMENTAL or reason.code in _ALWAYS_WARN
-        if reason.fallback and loud:
-            told.append(f"{done} ({reason.code}): {reason.text}")
-        if feeds is not None and reason.code != feeds.code:
-            told.append(feeds.text)
-        return f"{self.request.model}: {'; '.join(told)}" if told else None
-
-    # -- the query -------------------------------------------------------------------------
-
-    def _check_change_feeds(self) -> Reason | None:
-        """Switch missing change feeds on where that is allowed, else say what to do."""
-        for table in self.model.tables:
-            if versions.has_change_feed(self.warehouse, table.parts):
-                continue
-            if self.request.options.enable_change_feed:
-                self.warehouse.enable_change_feed(table.parts)
-                continue
-            name = emit.relation_name(table.parts)
-            return Reason(
-                "CHANGE_FEED_OFF",
-                f"{name} has no change feed, so that each change computes the view from all rows; "
-                f"run ALTER TABLE {name} SET TBLPROPERTIES (delta.enableChangeDataFeed = true), "
-                "or set ivm_enable_change_feed: true in the model's config",
-            )
-        return None
+    def _feeds(self) -> Reason | None:
+        return policy.check_change_feeds(self.request, self.warehouse, self.model.tables)
 
     def _why_not_maintained(self) -> Reason:
         found = maintained(self.model, None)
@@ -474,16 +438,10 @@ _STATE_STAYS = frozenset(
 _CLOCK_MOVED = Reason(
     "CLOCK_MOVED", "the date or time that the query asks for beside its conditions is another one"
 )
-_ALWAYS_WARN = frozenset({"SOURCE_NOT_DELTA", "STATE_MODIFIED", "PLANNER_ERROR", "NOT_PARSED"})
 
 
 def _anew(text: str) -> Reason:
     return Reason("COMPUTED_ANEW", text, False)
-
-
-def _with_advice(reason: Reason, feeds: Reason | None) -> Reason:
-    """Of a change feed that cannot be read since it is off, what to do about it."""
-    return feeds if feeds is not None and reason.code == "CHANGE_FEED_GAP" else reason
 
 
 def _refuse_duplicates(columns: list[str]) -> None:

@@ -1,0 +1,80 @@
+"""What the user's policy makes of a refresh that does not follow what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from python_ivm.errors import Unsupported
+from python_ivm.refresh import emit, versions
+from python_ivm.refresh.reason import Reason
+from python_ivm.refresh.request import Policy, Request, Warehouse
+from python_ivm.sql.parse import TableReference
+
+_ALWAYS_WARN = frozenset({"SOURCE_NOT_DELTA", "STATE_MODIFIED", "PLANNER_ERROR", "NOT_PARSED"})
+_OF_THE_QUERY = frozenset({"NOT_YET_IMPLEMENTED", "NOT_PARSED", "SOURCE_NOT_DELTA"})
+
+
+def check_change_feeds(
+    request: Request, warehouse: Warehouse, tables: Sequence[TableReference]
+) -> Reason | None:
+    """Switch missing change feeds on where that is allowed, else say what to do."""
+    for table in tables:
+        if versions.has_change_feed(warehouse, table.parts):
+            continue
+        if request.options.enable_change_feed:
+            warehouse.enable_change_feed(table.parts)
+            continue
+        name = emit.relation_name(table.parts)
+        return Reason(
+            "CHANGE_FEED_OFF",
+            f"{name} has no change feed, so that each change computes the view from all rows; "
+            f"run ALTER TABLE {name} SET TBLPROPERTIES (delta.enableChangeDataFeed = true), "
+            "or set ivm_enable_change_feed: true in the model's config",
+        )
+    return None
+
+
+def with_advice(reason: Reason, feeds: Reason | None) -> Reason:
+    """Of a change feed that cannot be read since it is off, what to do about it."""
+    return feeds if feeds is not None and reason.code == "CHANGE_FEED_GAP" else reason
+
+
+def refuse_under_strict(request: Request, reason: Reason, feeds: Reason | None) -> None:
+    """Let the policy ``strict`` refuse what stands in for following a change.
+
+    Args:
+        request: The model.
+        reason: Why what changed is not followed.
+        feeds: Why the next change cannot be; None if it can.
+
+    Raises:
+        Unsupported: With the reason.
+    """
+    refused = reason if reason.fallback else feeds
+    if request.options.policy is not Policy.STRICT or refused is None:
+        return
+    raise Unsupported(
+        f"ivm_policy is strict, but the model would be computed from all rows "
+        f"({refused.code}): {refused.text}",
+        hint="Change the model, or set ivm_policy: auto."
+        if refused.code in _OF_THE_QUERY
+        else "Change the model or its source, or run once with --full-refresh.",
+    )
+
+
+def warning(request: Request, reason: Reason, feeds: Reason | None, done: str) -> str | None:
+    """What dbt warns of, if anything.
+
+    Args:
+        request: The model.
+        reason: Why what changed is not followed.
+        feeds: Why the next change cannot be; None if it can.
+        done: What is done instead.
+    """
+    told = []
+    loud = request.options.policy is Policy.INCREMENTAL or reason.code in _ALWAYS_WARN
+    if reason.fallback and loud:
+        told.append(f"{done} ({reason.code}): {reason.text}")
+    if feeds is not None and reason.code != feeds.code:
+        told.append(feeds.text)
+    return f"{request.model}: {'; '.join(told)}" if told else None
