@@ -123,6 +123,28 @@ def test_an_empty_run_of_a_chain_of_refs(lake: DbtProject) -> None:
     assert rows(lake) == [(1, 1), (2, 2)]
 
 
+def test_models_over_a_table_that_dbt_replaces_at_each_run(lake: DbtProject) -> None:
+    """Each run rebuilt all of them."""
+    lake.models(
+        base="{{ config(materialized='table', tblproperties={'delta.enableChangeDataFeed': 'true'})"
+        f" }}}} select * from {lake.schema}.x",
+        m=ivm("select i, sum(v) as s from {{ ref('base') }} group by i"),
+        top=ivm("select count(*) as n, sum(s) as s from {{ ref('m') }}"),
+    )
+    lake.run()
+    lake.sql("insert into x values (1, 1), (3, 5)")
+    result = lake.run()
+    anew = "incremental (COMPUTED_ANEW)"
+    assert result.message("m").endswith("base was replaced as a whole")
+    assert result.message("m").startswith(f"{anew}: +1 ~1 -0 rows from base@0→1; ")
+    assert result.message("top") == "incremental: +0 ~1 -0 rows from m__ivm_state@0→1"
+    assert rows(lake) == [(1, 11), (2, 50), (3, 5)]
+    assert rows(lake, "top") == [(3, 66)]
+    result = lake.run()
+    assert result.message("m").startswith(f"{anew}: +0 ~0 -0 rows from base@1→2; ")
+    assert result.response("top")["strategy"] == "noop"
+
+
 def test_policies(lake: DbtProject) -> None:
     fallback = (
         f"select i, n from (select i, sum(distinct v + 0.5D) as n from {lake.schema}.x group by i)"
