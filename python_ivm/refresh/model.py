@@ -201,6 +201,10 @@ class Model:
             self.sizes[name] = detail.bytes
         return self.sizes[name]
 
+    def forget_sizes(self) -> None:
+        """Ask for the sizes of tables again, where they are needed."""
+        self.sizes = {}
+
     def files(self, source: str) -> Sequence[DataFile] | None:
         """A Delta table's files; None if they cannot be told cheaply, or are many."""
         parts = self._parts(source)

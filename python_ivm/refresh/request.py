@@ -17,7 +17,7 @@ class Policy(Enum):
     """What the user allows."""
 
     AUTO = "auto"
-    """Incremental where possible, else a full rebuild."""
+    """Incremental where possible, else from all rows."""
     INCREMENTAL = "incremental"
     """As auto, with a warning at every fallback."""
     STRICT = "strict"

@@ -25,6 +25,7 @@ from python_ivm.sql.clock import at
 from python_ivm.sql.parse import pin_versions, table_key
 from python_ivm.state.anew import FRESH, difference
 from python_ivm.state.bookmark import Bookmark
+from python_ivm.state.layout import Layout
 from python_ivm.state.tables import contents
 
 
@@ -87,7 +88,7 @@ class Planner:
             return self._full(Reason("VIEW_MISSING", "the public view was gone", False), bookmark)
         changes = self.model.changes_since(bookmark)
         if isinstance(changes, Reason):
-            rebuild = rebuild or changes.code not in _STATE_STAYS
+            rebuild = rebuild or changes.code not in _STATE_STAYS  # though the forced reason is
             return self._recompute(forced or changes, bookmark, rebuild)
         if forced is not None:
             return self._recompute(forced, bookmark, rebuild)
@@ -200,15 +201,14 @@ class Planner:
         moved = Changes(inserts | ({CLOCK: False} if clock_moved else {}))
         try:
             terms = delta(how.layout.input, moved)
-            operators = size(*(term.plan for term in terms))
-            if operators <= _MOST_OPERATORS:
+            too_large = _too_large(terms)
+            if too_large is None:
                 merge, anew = self._merge(how, terms, moved, changes, read, clock)
-                merge = self._committed(merge, bookmark, changes)
         except Exception as error:
             return self._full(planner_error(error, self.warehouse.failure), bookmark)
-        if operators > _MOST_OPERATORS:
-            told = f"finding what changed takes {operators:,} operators; split the model"
-            return self._recompute(Reason("PLAN_TOO_LARGE", told), bookmark)
+        if too_large is not None:
+            return self._recompute(too_large, bookmark)
+        merge = self._committed(merge, bookmark, changes)
         why = Reason("CHANGED", "sources changed" if read else "the clock moved")
         if anew:
             why = _anew("to follow what changed would read more")
@@ -222,21 +222,19 @@ class Planner:
         """
         if rebuild or reason.code not in _STATE_STAYS:
             return self._full(reason, bookmark)
+        feeds = self._feeds()  # may be commits, so that what follows is asked after them
         how = self._how_to_refresh(bookmark)
         if isinstance(how, Reason) or not how.comparable:
             return self._full(reason, bookmark)
-        feeds = self._feeds()
         current = self.model.current_versions()
         clock = self.model.clock(bookmark)
         try:
-            differing = difference(how.layout)
-            fresh = contents(how.layout, FRESH)
-            merge = self._committed(self._anew(how, differing, current, clock), bookmark, current)
-            stays = ReadVolume(self.model, {}).keeps_state(differing, fresh)
+            merge = self._merge_of_all(how.layout, current, clock)
         except Exception as error:
             return self._full(planner_error(error, self.warehouse.failure), bookmark)
-        if not stays:
+        if merge is None:
             return self._full(reason, bookmark)
+        merge = self._committed(merge, bookmark, current)
         reason = policy.with_advice(reason, feeds)
         policy.refuse_under_strict(self.request, reason, feeds)
         read = {k: c for k, c in current.items() if c.post != bookmark.sources[k]}
@@ -244,6 +242,32 @@ class Planner:
         refresh = self._merged(_anew(reason.text), merge, bookmark, read, moved)
         return replace(
             refresh, warning=policy.warning(self.request, reason, feeds, "computed anew")
+        )
+
+    def _merge_of_all(
+        self, layout: Layout, sources: Mapping[str, SourceChange], clock: Clock | None
+    ) -> Statement | None:
+        """The statement that computes the query anew; None if the state should not stay."""
+        self.model.forget_sizes()  # of what was replaced they tell nothing
+        differing, fresh = difference(layout), contents(layout, FRESH)
+        if not ReadVolume(self.model, {}).keeps_state(differing, fresh):
+            return None
+        if not self._state_fits(layout, sources, clock):
+            return None
+        return self._anew(layout, differing, sources, clock)
+
+    def _state_fits(
+        self, layout: Layout, sources: Mapping[str, SourceChange], clock: Clock | None
+    ) -> bool:
+        """Whether state and view have the columns that a build would give them.
+
+        A fingerprint does not tell how they are spelled. And it may be of a source's columns that
+        were asked at another moment than its version: tables are replaced while a run goes on.
+        """
+        built = self.warehouse.describe(emit.state_query(layout, sources, clock))
+        shown = [name for name, _ in self.warehouse.describe(self.request.sql)]
+        return dict(built) == self.warehouse.columns(self.request.state) and shown == list(
+            self.warehouse.columns(self.request.view) or ()
         )
 
     def _merged(
@@ -297,18 +321,18 @@ class Planner:
         differing = difference(how.layout)
         if not how.comparable or not volume.is_dearer(source, differing):
             return replace(merge, small=volume.is_little(source)), False
-        return self._anew(how, differing, changes, clock), True
+        return self._anew(how.layout, differing, changes, clock), True
 
     def _anew(
         self,
-        how: Maintained,
+        layout: Layout,
         differing: Node,
         sources: Mapping[str, SourceChange],
         clock: Clock | None,
     ) -> Statement:
         """The statement that computes the query anew, and writes the rows that differ."""
         version = self.model.found.version
-        anew = emit.anew_statement(self.request, how.layout, differing, sources, clock, version)
+        anew = emit.anew_statement(self.request, layout, differing, sources, clock, version)
         return replace(anew, small=ReadVolume(self.model, {}).is_little(differing))
 
     def _committed(
@@ -442,6 +466,14 @@ _CLOCK_MOVED = Reason(
 
 def _anew(text: str) -> Reason:
     return Reason("COMPUTED_ANEW", text, False)
+
+
+def _too_large(terms: list[Term]) -> Reason | None:
+    operators = size(*(term.plan for term in terms))
+    if operators <= _MOST_OPERATORS:
+        return None
+    told = f"finding what changed takes {operators:,} operators; split the model"
+    return Reason("PLAN_TOO_LARGE", told)
 
 
 def _refuse_duplicates(columns: list[str]) -> None:

@@ -101,9 +101,12 @@ def rows_at_hand(frame: DataFrame) -> tuple[StructType, list[Row]] | None:
         frame: what `SparkSession.sql` of Spark Connect gave.
 
     Returns:
-        None for a query: the server has only read its text so far.
+        None for a query: the server has only read its text so far; and of types that PySpark cannot
+        convert. Binary values are bytes, as PySpark gives them unless
+        `spark.sql.execution.pyspark.binaryAsBytes` is off.
     """
     from pyarrow import ipc
+    from pyspark.errors import PySparkException
     from pyspark.sql.conversion import ArrowTableToRowsConversion
     from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -111,7 +114,10 @@ def rows_at_hand(frame: DataFrame) -> tuple[StructType, list[Row]] | None:
     if not relation.HasField("local_relation"):
         return None
     table = ipc.open_stream(relation.local_relation.data).read_all()
-    schema = from_arrow_schema(table.schema, prefer_timestamp_ntz=True)
+    try:
+        schema = from_arrow_schema(table.schema, prefer_timestamp_ntz=True)
+    except PySparkException:
+        return None
     return schema, ArrowTableToRowsConversion.convert(table, schema)
 
 

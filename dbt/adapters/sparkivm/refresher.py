@@ -227,7 +227,7 @@ def _commit_settings(statement: Statement) -> dict[str, str]:
 
 
 def _fallback(message: str) -> Reason | None:
-    """Why an incremental refresh that failed can be replaced by a rebuild; None if it cannot."""
+    """Why a refresh that failed can be replaced by one from all rows; None if it cannot."""
     first = message.strip().splitlines()[0] if message.strip() else message
     if any(sign in message for sign in _FEED_GAP):
         return Reason("CHANGE_FEED_GAP", f"the sources' changes cannot be read: {first}")

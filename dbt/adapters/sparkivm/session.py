@@ -94,7 +94,7 @@ class Cursor:
         """Name, Spark's type and nullability of each column, as pyodbc lays them out."""
         if self._frame is None:
             return []
-        schema = self._schema or self._frame.schema
+        schema = self._frame.schema if self._schema is None else self._schema
         return [
             (column.name, column.dataType.simpleString(), None, None, None, None, column.nullable)
             for column in schema.fields

@@ -283,6 +283,46 @@ def test_a_replaced_source_of_another_type_is_built_from(
     assert xs.refresh_and_check("m", SQL, Strategy.FULL).reason == "SOURCE_REPLACED"
 
 
+def test_a_state_of_other_types_than_a_build_would_give_it_is_replaced(
+    xs: OddLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that was built while a source was replaced; its fingerprint is of the newer types."""
+    monkeypatch.setattr(xs, "detail", lambda parts: Detail("", 9))
+    xs.run("m", SQL)
+    xs.types["m__ivm_state"]["t"] = "decimal(5,1)"
+    replace_rows(xs, "x", [(1, 1)])
+    assert xs.refresh_and_check("m", SQL, Strategy.FULL).reason == "SOURCE_REPLACED"
+
+
+def test_columns_that_are_spelled_otherwise_since_a_source_was_replaced(
+    xs: OddLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(xs, "detail", lambda parts: Detail("", 9))
+    xs.create("names", {"Id": "int"}, [(1,)])
+    sql = "select * from s.names"
+    xs.run("m", sql)
+    xs.types["names"] = {"ID": "int"}
+    replace_rows(xs, "names", [(2,)])
+    assert xs.refresh_and_check("m", sql, Strategy.FULL).reason == "SOURCE_REPLACED"
+    assert list(xs.views["m"].columns) == ["ID"]
+
+
+def test_sizes_are_asked_again_where_a_source_was_replaced(
+    xs: OddLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes = {"x": 9, "m__ivm_state": 9}
+    monkeypatch.setattr(xs, "detail", lambda parts: Detail("", sizes[parts[-1]]))
+    xs.run("m", SQL)
+    replace_rows(xs, "x", [(1, 1)])
+    assert xs.run("m", SQL).statements[0].small
+    sizes["x"] = 2**40
+    replace_rows(xs, "x", [(1, 2)])
+    assert not xs.run("m", SQL).statements[0].small
+    sizes["m__ivm_state"] = 2**40
+    replace_rows(xs, "x", [(1, 3)])
+    assert xs.refresh_and_check("m", SQL, Strategy.FULL)
+
+
 @pytest.mark.parametrize(("rebuild", "anew"), [(False, True), (True, False)])
 def test_a_gap_that_shows_when_the_merge_runs(
     xs: OddLake, monkeypatch: pytest.MonkeyPatch, rebuild: bool, anew: bool
