@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from sqlglot import exp
 
 from python_ivm.algebra.columns import first_free
@@ -14,22 +16,28 @@ def cte_of(table: exp.Table) -> exp.CTE | None:
     if len(table.parts) > 1:
         return None
     name = table.name.lower()
-    around: exp.Expr | None = table
-    within: exp.CTE | None = None
+    seen = (cte for ctes in visible_ctes(table) for cte in ctes)
+    return next((cte for cte in seen if cte.alias.lower() == name), None)
+
+
+def visible_ctes(node: exp.Expr) -> Iterator[list[exp.CTE]]:
+    """The CTEs that a part of a query sees: of each WITH around it, from the nearest one outwards.
+
+    A CTE sees those before it in its own WITH, and a recursive one itself, too.
+    """
+    around: exp.Expr | None = node
+    within: exp.Expr | None = None
     while around is not None:
         if isinstance(around, exp.CTE):
             within = around
         with_ = around.args.get("with_")
         if isinstance(with_, exp.With):
-            for cte in with_.expressions:
-                if cte is within and not with_.recursive:
-                    break  # a CTE sees those before it
-                if isinstance(cte, exp.CTE) and cte.alias.lower() == name:
-                    return cte
-                if cte is within:
-                    break  # a recursive one itself, too
+            ctes = list(with_.expressions)
+            own = next((i for i, cte in enumerate(ctes) if cte is within), None)
+            if own is not None and with_.recursive:
+                own += 1
+            yield ctes[:own]
         around = around.parent
-    return None
 
 
 def rename_hidden(tree: exp.Query) -> None:

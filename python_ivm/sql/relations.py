@@ -15,6 +15,7 @@ from sqlglot.optimizer.qualify import qualify
 from sqlglot.schema import MappingSchema
 
 from python_ivm.errors import InvalidModel, NotYetImplemented
+from python_ivm.sql.ctes import visible_ctes
 from python_ivm.sql.parse import DIALECT
 
 E = TypeVar("E", bound=exp.Expr)
@@ -93,7 +94,8 @@ class Relations:
             if value is not None:
                 copied = [v.copy() for v in value] if isinstance(value, list) else value.copy()
                 probe.set(clause, copied)
-        if visible := _visible_ctes(around):
+        outermost_first = reversed(list(visible_ctes(around)))
+        if visible := [cte for seen in outermost_first for cte in seen]:
             recursive = any(cte.parent.args.get("recursive") for cte in visible if cte.parent)
             ctes = [cte.copy() for cte in visible]
             probe.set("with_", exp.With(expressions=ctes, recursive=recursive))
@@ -168,27 +170,3 @@ def names_in_from(select: exp.Select) -> set[str]:
         if isinstance(item, exp.Subquery) and not isinstance(item.this, exp.Query):
             items.append(item.this)
     return names
-
-
-def _visible_ctes(node: exp.Expr) -> list[exp.CTE]:
-    """The CTEs that a query can see, in their order: of those around it the ones before its own."""
-    found: dict[str, exp.CTE] = {}
-    around: exp.Expr | None = node
-    within: exp.Expr | None = None
-    while around is not None:
-        if isinstance(around, exp.CTE):
-            within = around
-        with_ = around.args.get("with_")
-        if with_ is not None:
-            own = {cte.alias: cte for cte in _before(with_, within)}
-            found = own | {k: v for k, v in found.items() if k not in own}
-        around = around.parent
-    return list(found.values())
-
-
-def _before(with_: exp.With, within: exp.Expr | None) -> list[exp.CTE]:
-    """The CTEs that are seen from within one of them, or from the query that has them."""
-    position = next((i for i, cte in enumerate(with_.expressions) if cte is within), None)
-    if position is not None and with_.recursive:
-        position += 1
-    return list(with_.expressions[:position])
