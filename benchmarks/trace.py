@@ -26,7 +26,7 @@ class Statement:
     """One statement, or one look into a table's log.
 
     Attributes:
-        sql: its text; of a look `LOG` and the table.
+        sql: its text; of a look without a statement, `LOOK` and the table.
         began: when, in seconds since the epoch.
         seconds: in Spark and on the way there, with the fetching of its rows.
     """
@@ -138,8 +138,8 @@ def traced() -> Iterator[Trace]:
         (SessionHandle, "fetchall", continued),
         (SessionHandle, "description", lambda told: property(continued(told.fget))),
         *((SessionConf, name, added(_of_setting)) for name in ("get", "set", "reset")),
-        *((DeltaLogs, name, added(_of_log)) for name in ("history", "detail")),
-        (SessionShortcuts, "columns", added(_of_analysis)),
+        *((DeltaLogs, name, added(_of_look)) for name in ("history", "detail")),
+        (SessionShortcuts, "columns", added(_of_look)),
         *((IvmMixin, name, inside) for name in ("ivm_request", "ivm_refresh")),
         (refresher, "plan_refresh", plan),
     ]
@@ -155,12 +155,8 @@ def _of_setting(key: str, *value: str) -> str:
     return f"SET {key}"
 
 
-def _of_log(parts: tuple[str, ...], *limit: int | None) -> str:
-    return f"LOG {'.'.join(parts)}"
-
-
-def _of_analysis(parts: tuple[str, ...]) -> str:
-    return f"ANALYZE {'.'.join(parts)}"
+def _of_look(parts: tuple[str, ...], *limit: int | None) -> str:
+    return f"LOOK {'.'.join(parts)}"
 
 
 @contextmanager

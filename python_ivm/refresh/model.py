@@ -14,7 +14,7 @@ from python_ivm.refresh.reason import Reason, not_parsed
 from python_ivm.refresh.remembering import Remembering
 from python_ivm.refresh.request import Request
 from python_ivm.sources.clock import Clock, Instant
-from python_ivm.sources.history import DataFile, SourceChange
+from python_ivm.sources.history import Change, DataFile, SourceChange
 from python_ivm.sql.clock import asked, at, calls
 from python_ivm.sql.determinism import check_deterministic
 from python_ivm.sql.inline import Reading, read
@@ -131,7 +131,7 @@ class Model:
         return Reason("SOURCE_NOT_DELTA", text)
 
     def changes_since(self, bookmark: Bookmark) -> dict[str, SourceChange] | Reason:
-        """What happened to each source since a bookmark, or why that cannot be told."""
+        """What happened to each source since a bookmark, or why that cannot be followed."""
         if self.unread is not None:
             return not_parsed(self.unread)
         if bookmark.unversioned:
@@ -153,6 +153,9 @@ class Model:
             if isinstance(found, Reason):
                 return found
             changes[table.key] = self._with_names(table, found)
+        for key, change in changes.items():
+            if change.change is Change.REPLACED:
+                return Reason("SOURCE_REPLACED", f"{key} was replaced as a whole")
         return changes
 
     def current_versions(self) -> dict[str, SourceChange]:

@@ -87,9 +87,10 @@ class ReadVolume:
             differing: The plan of the rows that differ from the query (``state/anew.py``).
             fresh: That of the query's rows.
         """
-        look = self._cost(differing)
-        replaced = self._cost(fresh) if look is not None else None
-        return replaced is not None and look is not None and look <= _DEARER * replaced + _WORTH
+        look, replaced = self._cost(differing), self._cost(fresh)
+        if look is None or replaced is None:
+            return False
+        return look <= _DEARER * replaced + _WORTH
 
     def _cost(self, plan: Node) -> float | None:
         """The bytes that a plan reads, with those that its operators stand for."""

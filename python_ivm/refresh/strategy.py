@@ -184,10 +184,6 @@ class Planner:
         return Refresh(Strategy.NOOP, "UNCHANGED", told, (moved,))
 
     def _incremental(self, bookmark: Bookmark, changes: dict[str, SourceChange]) -> Refresh:
-        for key, change in changes.items():
-            if change.change is Change.REPLACED:
-                replaced = Reason("SOURCE_REPLACED", f"{key} was replaced as a whole")
-                return self._recompute(replaced, bookmark)
         how = self._how_to_refresh(bookmark)
         if isinstance(how, Reason):
             return self._full(how, bookmark)
@@ -211,7 +207,7 @@ class Planner:
         merge = self._committed(merge, bookmark, changes)
         why = Reason("CHANGED", "sources changed" if read else "the clock moved")
         if anew:
-            why = _anew("to follow what changed would read more")
+            why = _computed_anew("to follow what changed would read more")
         return self._merged(why, merge, bookmark, read, clock if clock_moved else None)
 
     def _recompute(self, reason: Reason, bookmark: Bookmark, rebuild: bool = False) -> Refresh:
@@ -239,7 +235,7 @@ class Planner:
         policy.refuse_under_strict(self.request, reason, feeds)
         read = {k: c for k, c in current.items() if c.post != bookmark.sources[k]}
         moved = clock if self.model.clock_moved(bookmark) else None
-        refresh = self._merged(_anew(reason.text), merge, bookmark, read, moved)
+        refresh = self._merged(_computed_anew(reason.text), merge, bookmark, read, moved)
         return replace(
             refresh, warning=policy.warning(self.request, reason, feeds, "computed anew")
         )
@@ -464,7 +460,7 @@ _CLOCK_MOVED = Reason(
 )
 
 
-def _anew(text: str) -> Reason:
+def _computed_anew(text: str) -> Reason:
     return Reason("COMPUTED_ANEW", text, False)
 
 

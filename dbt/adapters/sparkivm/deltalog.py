@@ -15,7 +15,6 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dbt.adapters.events.logging import AdapterLogger
-from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.sparkivm.shortcuts import SessionShortcuts
 from dbt.adapters.sparkivm.warehouse import Row
@@ -66,11 +65,7 @@ class DeltaLogs(SessionShortcuts):
                 log = java.log(session._jsparkSession, *parts[-2:])
                 return None if log is None else tell(log)
 
-        try:
-            return self._handle.run(look)
-        except DbtRuntimeError as error:
-            logger.debug(f"The log of {'.'.join(parts)} is left to SQL: {error}")
-            return None
+        return self._look(parts, look)
 
 
 def _is_in_sparks_catalog(session: SparkSession, parts: tuple[str, ...]) -> bool:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
 
@@ -9,7 +12,12 @@ from dbt.adapters.sparkivm.session import SessionHandle
 from dbt.adapters.sparkivm.warehouse import Row
 from python_ivm.sql.parse import quoted_name
 
+if TYPE_CHECKING:  # the sessions of Spark Connect have the same methods
+    from pyspark.sql import SparkSession
+
 logger = AdapterLogger("SparkIvm")
+
+T = TypeVar("T")
 
 _CHAR_OR_VARCHAR = "__CHAR_VARCHAR_TYPE_STRING"
 """Where Spark keeps such a type, to which a query's schema says string."""
@@ -29,12 +37,8 @@ class SessionShortcuts:
     def columns(self, parts: tuple[str, ...]) -> dict[str, str] | None:
         """A relation's columns and types as ``DESCRIBE TABLE`` tells them, or left to it: None."""
         name = quoted_name(parts)
-        try:
-            schema = self._handle.run(lambda session: session.table(name).schema)
-        except DbtRuntimeError as error:
-            logger.debug(f"The columns of {name} are left to SQL: {error}")
-            return None
-        if any(_CHAR_OR_VARCHAR in field.metadata for field in schema):
+        schema = self._look(parts, lambda session: session.table(name).schema)
+        if schema is None or any(_CHAR_OR_VARCHAR in field.metadata for field in schema):
             return None
         return {field.name: field.dataType.simpleString() for field in schema}
 
@@ -49,3 +53,11 @@ class SessionShortcuts:
     def files(self, parts: tuple[str, ...]) -> list[Row] | None:
         """Not told."""
         return None
+
+    def _look(self, parts: tuple[str, ...], look: Callable[[SparkSession], T]) -> T | None:
+        """What is seen in the session; None if that fails, for a statement says why."""
+        try:
+            return self._handle.run(look)
+        except DbtRuntimeError as error:
+            logger.debug(f"{'.'.join(parts)} is left to SQL: {error}")
+            return None
