@@ -12,9 +12,12 @@ from tests.spark.workbench import Bench
 
 MANY = ", ".join(f"f{n}: int" for n in range(30))
 TABLES = {
-    "many": f"k int, s struct<{MANY}>, m map<string, array<struct<z: date>>>",
-    "times": "t timestamp, u timestamp_ntz, d date, n decimal(9, 2), b binary, f float, y tinyint",
-    "parted": "k int, p string) partitioned by (p",
+    "many": (f"k int, s struct<{MANY}>, m map<string, array<struct<z: date>>>", ""),
+    "times": (
+        "t timestamp, u timestamp_ntz, d date, n decimal(9, 2), b binary, f float, y tinyint",
+        "",
+    ),
+    "parted": ("k int, p string", "partitioned by (p)"),
 }
 
 
@@ -25,8 +28,8 @@ def by_statements(bench: Bench, name: str) -> Mapping[str, str] | None:
 @pytest.mark.parametrize("name", TABLES)
 @pytest.mark.parametrize("format_", ["delta", "parquet"])
 def test_columns_of_tables_and_views(bench: Bench, name: str, format_: str) -> None:
-    columns, *more = TABLES[name].split(") ")
-    bench.sql(f"create table {name} ({columns}) using {format_} {' '.join(more)}{')' * len(more)}")
+    columns, partitions = TABLES[name]
+    bench.sql(f"create table {name} ({columns}) using {format_} {partitions}")
     bench.sql(f"create view over as select *, interval '1' day as i, null as v from {name}")
     for relation in (name, "over"):
         told = SessionShortcuts(bench.handle).columns((bench.schema, relation))

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from python_ivm.refresh.statements import Strategy
-from python_ivm.sources.history import Detail
 from tests.planner.lake import Lake
 from tests.planner.test_operators import some
 
@@ -127,11 +126,9 @@ def test_a_rebuilt_model_rebuilds_those_above(xy: Lake) -> None:
     xy.check("m2")
 
 
-def test_a_model_over_a_rebuilt_one_keeps_its_state_if_sizes_are_known(
-    xy: Lake, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_over_a_rebuilt_one_keeps_its_state_if_sizes_are_known(xy: Lake) -> None:
     """So the models over it follow rows again."""
-    monkeypatch.setattr(xy, "detail", lambda parts: Detail("", 9))
+    xy.size_of = lambda name: 9
     models = {
         "m1": BASES["bag"],
         "m2": ABOVE["grouped"].format(m="s.m1"),

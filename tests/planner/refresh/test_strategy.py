@@ -202,11 +202,11 @@ COUNTED_TWICE = (
 
 @pytest.mark.parametrize(("rows", "reason"), [("1", "COMPUTED_ANEW"), (None, "CHANGED")])
 def test_a_change_that_is_dearer_to_follow_is_computed_anew(
-    xs: OddLake, monkeypatch: pytest.MonkeyPatch, rows: str | None, reason: str
+    xs: OddLake, rows: str | None, reason: str
 ) -> None:
     """Both states of y are read to follow it, and the groups below the top; one to compute it."""
     xs.create("y", {"k": "int", "w": "int"}, [(1, 1), (2, 2), (None, 3)])
-    monkeypatch.setattr(xs, "detail", lambda parts: Detail("", 2**28 if parts[-1] == "y" else 9))
+    xs.size_of = lambda name: 2**28 if name == "y" else 9
     xs.run("m", COUNTED_TWICE)
     for change in ({"insert": [(1, 5)]}, {"delete": [(2, 2)]}, {"insert": [(2, 2), (3, 3)]}):
         xs.change("y", **change)
@@ -239,13 +239,11 @@ def replace_rows(lake: Lake, table: str, rows: list[tuple[Any, ...]]) -> None:
 )
 def test_of_a_replaced_source_the_rows_that_differ_are_written_if_the_state_is_small(
     xs: OddLake,
-    monkeypatch: pytest.MonkeyPatch,
     bytes_of_source: int | None,
     bytes_of_state: int,
     anew: bool,
 ) -> None:
-    sizes = {"x": bytes_of_source, "m__ivm_state": bytes_of_state}
-    monkeypatch.setattr(xs, "detail", lambda parts: Detail("", sizes[parts[-1]]))
+    xs.size_of = {"x": bytes_of_source, "m__ivm_state": bytes_of_state}.__getitem__
     xs.run("m", SQL)
     replace_rows(xs, "x", [(1, 1), (4, 4)])
     refresh = xs.refresh_and_check("m", SQL)
@@ -260,10 +258,8 @@ def test_of_a_replaced_source_the_rows_that_differ_are_written_if_the_state_is_s
     assert xs.refresh_and_check("m", SQL).reason == "CHANGED"
 
 
-def test_what_cannot_be_followed_is_told_by_the_policies(
-    xs: OddLake, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(xs, "detail", lambda parts: Detail("", 9))
+def test_what_cannot_be_followed_is_told_by_the_policies(xs: OddLake) -> None:
+    xs.size_of = lambda name: 9
     xs.run("m", SQL)
     replace_rows(xs, "x", [(1, 1)])
     with pytest.raises(Unsupported, match=r"strict.*\(SOURCE_REPLACED\)"):
@@ -273,31 +269,28 @@ def test_what_cannot_be_followed_is_told_by_the_policies(
     assert warned.warning == "m: computed anew (SOURCE_REPLACED): s.x was replaced as a whole"
 
 
-def test_a_replaced_source_of_another_type_is_built_from(
-    xs: OddLake, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(xs, "detail", lambda parts: Detail("", 9))
-    xs.run("m", SQL)
-    xs.types["x"] = {name: "bigint" for name in xs.types["x"]}
-    replace_rows(xs, "x", [(1, 1)])
-    assert xs.refresh_and_check("m", SQL, Strategy.FULL).reason == "SOURCE_REPLACED"
-
-
+@pytest.mark.parametrize(
+    "retyped",
+    [
+        {"x": {"k": "bigint", "v": "bigint"}},
+        # Built while a source was replaced, so that the fingerprint is of newer types.
+        {"m__ivm_state": {"t": "decimal(5,1)"}},
+    ],
+    ids=["source", "state"],
+)
 def test_a_state_of_other_types_than_a_build_would_give_it_is_replaced(
-    xs: OddLake, monkeypatch: pytest.MonkeyPatch
+    xs: OddLake, retyped: dict[str, dict[str, str]]
 ) -> None:
-    """One that was built while a source was replaced; its fingerprint is of the newer types."""
-    monkeypatch.setattr(xs, "detail", lambda parts: Detail("", 9))
+    xs.size_of = lambda name: 9
     xs.run("m", SQL)
-    xs.types["m__ivm_state"]["t"] = "decimal(5,1)"
+    for table, kinds_ in retyped.items():
+        xs.types[table] |= kinds_
     replace_rows(xs, "x", [(1, 1)])
     assert xs.refresh_and_check("m", SQL, Strategy.FULL).reason == "SOURCE_REPLACED"
 
 
-def test_columns_that_are_spelled_otherwise_since_a_source_was_replaced(
-    xs: OddLake, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(xs, "detail", lambda parts: Detail("", 9))
+def test_columns_that_are_spelled_otherwise_since_a_source_was_replaced(xs: OddLake) -> None:
+    xs.size_of = lambda name: 9
     xs.create("names", {"Id": "int"}, [(1,)])
     sql = "select * from s.names"
     xs.run("m", sql)
@@ -307,11 +300,9 @@ def test_columns_that_are_spelled_otherwise_since_a_source_was_replaced(
     assert list(xs.views["m"].columns) == ["ID"]
 
 
-def test_sizes_are_asked_again_where_a_source_was_replaced(
-    xs: OddLake, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sizes_are_asked_again_where_a_source_was_replaced(xs: OddLake) -> None:
     sizes = {"x": 9, "m__ivm_state": 9}
-    monkeypatch.setattr(xs, "detail", lambda parts: Detail("", sizes[parts[-1]]))
+    xs.size_of = sizes.__getitem__
     xs.run("m", SQL)
     replace_rows(xs, "x", [(1, 1)])
     assert xs.run("m", SQL).statements[0].small
@@ -320,14 +311,12 @@ def test_sizes_are_asked_again_where_a_source_was_replaced(
     assert not xs.run("m", SQL).statements[0].small
     sizes["m__ivm_state"] = 2**40
     replace_rows(xs, "x", [(1, 3)])
-    assert xs.refresh_and_check("m", SQL, Strategy.FULL)
+    xs.refresh_and_check("m", SQL, Strategy.FULL)
 
 
 @pytest.mark.parametrize(("rebuild", "anew"), [(False, True), (True, False)])
-def test_a_gap_that_shows_when_the_merge_runs(
-    xs: OddLake, monkeypatch: pytest.MonkeyPatch, rebuild: bool, anew: bool
-) -> None:
-    monkeypatch.setattr(xs, "detail", lambda parts: Detail("", 9))
+def test_a_gap_that_shows_when_the_merge_runs(xs: OddLake, rebuild: bool, anew: bool) -> None:
+    xs.size_of = lambda name: 9
     xs.run("m", SQL)
     xs.change("x", insert=[(7, 7)])
     gap = Reason("CHANGE_FEED_GAP", "no feed")
