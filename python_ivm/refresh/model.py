@@ -135,7 +135,11 @@ class Model:
         if self.unread is not None:
             return not_parsed(self.unread)
         if bookmark.unversioned:
-            return self.not_delta(bookmark.unversioned[0])
+            unversioned = self.unversioned()
+            if unversioned:
+                return self.not_delta(unversioned[0])
+            told = f"{', '.join(bookmark.unversioned)} can be followed now"
+            return Reason("NOW_MAINTAINED", told, False)
         redefined = [key for key, said in self.views.items() if bookmark.views.get(key) != said]
         if redefined or len(self.views) < len(bookmark.views):
             which = ", ".join(redefined or bookmark.views)

@@ -97,7 +97,14 @@ def test_what_cannot_be_computed_anew_either_is_rebuilt(monkeypatch: pytest.Monk
     assert run.forced == [None, "CHANGE_FEED_GAP", "CHANGE_FEED_GAP"]
 
 
-def test_what_is_computed_anew_loses_races_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_a_lost_race_what_changed_is_followed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The view was computed anew once more, though the other run had got behind the gap."""
     run = Run(monkeypatch, Kind.MERGE, FEED_GAP, CONFLICT, anew=True)
+    assert run.refresh().reason == "CHANGED"
+    assert run.forced == [None, "CHANGE_FEED_GAP", None]
+
+
+def test_a_gap_that_is_still_there_after_a_lost_race(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Run(monkeypatch, Kind.MERGE, FEED_GAP, CONFLICT, FEED_GAP, anew=True)
     assert run.refresh().computes_anew
-    assert run.forced == [None, "CHANGE_FEED_GAP", "CHANGE_FEED_GAP"]
+    assert run.forced == [None, "CHANGE_FEED_GAP"] * 2

@@ -120,6 +120,7 @@ class Refresher:
             except Conflict:
                 logger.debug(f"{request.model}: another run was faster; planning again")
                 lost += 1
+                forced, rebuild = None, False  # the other one may have seen to it
                 request = self._looked_at_again(request)
             except DbtRuntimeError as error:
                 found = _fallback(error.msg)

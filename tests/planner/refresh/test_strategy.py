@@ -675,6 +675,18 @@ def test_a_source_that_is_no_delta_table_is_rebuilt_from_every_time_aloud(xs: Od
         xs.run("n", SQL, **under(Policy.STRICT))
 
 
+def test_a_source_that_became_a_delta_table_is_followed_from_then_on(xs: OddLake) -> None:
+    """The build that found it so said once more that it is none."""
+    xs.foreign.add("x")
+    xs.run("m", SQL)
+    xs.foreign.clear()
+    built = xs.run("m", SQL)
+    assert outcome(built) == (Strategy.FULL, "NOW_MAINTAINED")
+    assert (built.explanation, built.warning) == ("s.x can be followed now", None)
+    xs.change("x", insert=[(4, 1)])
+    assert xs.refresh_and_check("m", SQL).reason == "CHANGED"
+
+
 def test_a_missing_source_is_an_error_and_writes_nothing(xs: OddLake) -> None:
     xs.run("m", SQL)
     done = len(xs.executed)
