@@ -30,7 +30,12 @@ using (
 on
     stored.l_orderkey = change.l_orderkey
     and stored.l_orderkey between {first_order} and {last_order}
-when matched then update set *
+when matched
+    and (
+        stored.l_linenumber <> change.l_linenumber
+        or stored.l_extendedprice <> change.l_extendedprice
+    )
+    then update set *
 
 -- check
 select * from {floor}
