@@ -7,8 +7,9 @@ equalities, to the tables that have it.
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -39,8 +40,27 @@ from python_ivm.algebra.plans import OncePerNode
 from python_ivm.delta.bounds import BOUNDS
 from python_ivm.delta.origins import equalities
 
-_NARROW = 1_000
-"""So many whole numbers may lie between the lowest and the highest key."""
+FEW = 1_000
+"""So many whole numbers, or days, may lie between the lowest and the highest of few keys."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """That a column is among literals, or between two.
+
+    Attributes:
+        joined: Whether right there: there is neither a group nor a partition nor a union between
+            the literals and the table.
+        ends: The lowest and the highest value, of a day its ordinal; None if the values are listed.
+    """
+
+    joined: bool = True
+    ends: tuple[int, int] | None = None
+
+    @property
+    def is_few(self) -> bool:
+        """Whether few values are left."""
+        return self.ends is None or self.ends[1] - self.ends[0] < FEW
 
 
 @dataclass(frozen=True)
@@ -50,19 +70,16 @@ class Read:
     Attributes:
         source: The table.
         at: The state.
-        keys: Those of its columns that are among literals.
-        joined: Those of them by which it is joined to what changed, right there: there is neither a
-            group nor a partition nor a union between the literals and the table.
+        keys: Those of its columns that are bounded.
     """
 
     source: str
     at: At
-    keys: frozenset[str] = frozenset()
-    joined: frozenset[str] = frozenset()
+    keys: Mapping[str, Bound] = field(default_factory=dict)
 
 
-Bounds = Mapping[ColumnRef, bool]
-"""The columns that are among literals, and whether right there."""
+Bounds = Mapping[ColumnRef, Bound]
+"""The columns that are bounded."""
 
 
 def reads(plan: Node) -> list[Read]:
@@ -76,7 +93,7 @@ def reads(plan: Node) -> list[Read]:
 
 class _Reads:
     def __init__(self) -> None:
-        self._seen: set[tuple[int, frozenset[tuple[ColumnRef, bool]]]] = set()
+        self._seen: set[tuple[int, frozenset[tuple[ColumnRef, Bound]]]] = set()
         self._once = OncePerNode()
 
     def below(self, node: Node, bounds: Bounds) -> Iterator[Read]:
@@ -87,18 +104,16 @@ class _Reads:
         self._seen.add(known)
         if isinstance(node, Scan):
             if node.at is not At.DELTA:
-                keys = {column.name: joined for column, joined in bounds.items()}
-                joined = frozenset(name for name, is_joined in keys.items() if is_joined)
-                yield Read(node.source, node.at, frozenset(keys), joined)
+                yield Read(node.source, node.at, {c.name: bound for c, bound in bounds.items()})
             return
         for child, below in self._handed_down(node, bounds):
-            yield from self.below(child, {c: j for c, j in below.items() if c in child.schema})
+            yield from self.below(child, {c: b for c, b in below.items() if c in child.schema})
 
     def _handed_down(self, node: Node, bounds: Bounds) -> Iterator[tuple[Node, Bounds]]:
         """An operator's inputs, each with the bounds of its rows, and perhaps of others."""
         match node:
             case Filter():
-                yield node.input, {**bounds, **_literal(conjuncts(node.condition))}
+                yield node.input, _both(_literal(conjuncts(node.condition)), bounds)
             case Project():
                 yield node.input, _under(bounds, node, node.items)
             case Window():
@@ -114,7 +129,7 @@ class _Reads:
             case UnionAll():
                 for part in node.parts:
                     places = zip(node.schema, part.schema, strict=True)
-                    yield part, {own: False for column, own in places if column in bounds}
+                    yield part, _apart({own: bounds[c] for c, own in places if c in bounds})
             case Join():
                 every = self._of_pairs(node, bounds)
                 yield from ((part, every) for part in node.parts)
@@ -130,9 +145,9 @@ class _Reads:
 
     def _of_pairs(self, node: Join | LeftJoin | SemiJoin, bounds: Bounds) -> Bounds:
         """What is known of a join's pairs of rows, where bounds hold of its own."""
-        found = {**bounds, **_literal(node.conditions)}
+        found = _both(_literal(node.conditions), bounds)
         for child in node.inputs:
-            found |= {c: j for c, j in self._known(child).items() if c not in found}
+            found = _both(found, self._known(child))
         return _with_equal(node, found)
 
     def _known(self, node: Node) -> Bounds:
@@ -143,7 +158,7 @@ class _Reads:
         """The same, computed."""
         match node:
             case Filter():
-                return {**self._known(node.input), **_literal(conjuncts(node.condition))}
+                return _both(_literal(conjuncts(node.condition)), self._known(node.input))
             case Project():
                 return _over(self._known(node.input), node, node.items)
             case Window():
@@ -154,13 +169,13 @@ class _Reads:
                 every = [self._known(part) for part in node.parts]
                 places = zip(node.schema, *(part.schema for part in node.parts), strict=True)
                 return {
-                    own: False
+                    own: _either(known[c] for c, known in zip(columns, every, strict=True))
                     for own, *columns in places
                     if all(c in known for c, known in zip(columns, every, strict=True))
                 }
             case Join() | SemiJoin(anti=False):
                 pairs = self._of_pairs(node, {})
-                return {c: joined for c, joined in pairs.items() if c in node.schema}
+                return {c: bound for c, bound in pairs.items() if c in node.schema}
             case LeftJoin() | SemiJoin():
                 return self._known(node.left)
             case ClockFilter() | Generate() | Repeat() | Sort():
@@ -171,8 +186,8 @@ class _Reads:
 def _under(bounds: Bounds, node: Node, items: Iterable[Named]) -> Bounds:
     """The bounds of a relation's columns as those of what they show."""
     shown = {ColumnRef(node.schema[0].relation, item.name): item.expression for item in items}
-    found = {_bare(shown[c]): joined for c, joined in bounds.items() if c in shown}
-    return {column: joined for column, joined in found.items() if column is not None}
+    found = {_bare(shown[c]): bound for c, bound in bounds.items() if c in shown}
+    return {column: bound for column, bound in found.items() if column is not None}
 
 
 def _over(bounds: Bounds, node: Node, items: Iterable[Named]) -> Bounds:
@@ -192,34 +207,53 @@ def _bare(expression: exp.Expr) -> ColumnRef | None:
 
 def _apart(bounds: Bounds) -> Bounds:
     """The same below a group or a partition."""
-    return dict.fromkeys(bounds, False)
+    return {column: replace(bound, joined=False) for column, bound in bounds.items()}
+
+
+def _both(one: Bounds, other: Bounds) -> Bounds:
+    """Bounds that both hold: of a column with two, that which leaves few values, or the first."""
+    few = {column: bound for column, bound in other.items() if bound.is_few}
+    return {**other, **{c: b for c, b in one.items() if b.is_few or c not in few}}
+
+
+def _either(bounds: Iterable[Bound]) -> Bound:
+    """One that holds where any of several does."""
+    ends = [bound.ends for bound in bounds if bound.ends is not None]
+    if not ends:
+        return Bound(joined=False)
+    return Bound(joined=False, ends=(min(low for low, _ in ends), max(high for _, high in ends)))
 
 
 def _with_equal(node: Node, bounds: Bounds) -> Bounds:
     """The bounds, and those of the columns that a join takes for the same."""
-    found = dict(bounds)
+    found = bounds
     pairs = [(one, other) for one, other, _ in equalities(node)]
     while True:
-        more = {b: found[a] for a, b in pairs if a in found and b not in found}
-        if not more:
+        more = _both(found, {b: found[a] for a, b in pairs if a in found})
+        if more == found:
             return found
-        found |= more
+        found = more
 
 
 def _literal(conditions: Iterable[exp.Expr]) -> Bounds:
-    """The columns of which conditions list the values, or their narrow range."""
-    found = {}
+    """The columns of which conditions list the values, or say between which they lie."""
+    found: Bounds = {}
     for condition in conditions:
         for part in condition.find_all(exp.EQ, exp.In, exp.Between):
             column = part.this.unnest()
-            if part.meta.get(BOUNDS) and isinstance(column, exp.Column) and not _is_wide(part):
-                found[ColumnRef(column.table, column.name)] = True
+            if part.meta.get(BOUNDS) and isinstance(column, exp.Column):
+                ends = _ends(part) if isinstance(part, exp.Between) else None
+                found = _both(found, {ColumnRef(column.table, column.name): Bound(ends=ends)})
     return found
 
 
-def _is_wide(condition: exp.Expr) -> bool:
-    """Whether so many whole numbers lie in a range that it may be all that there is."""
-    if not isinstance(condition, exp.Between):
-        return False
-    low, high = condition.args["low"], condition.args["high"]
-    return bool(low.is_int and high.is_int and high.to_py() - low.to_py() >= _NARROW)
+def _ends(condition: exp.Between) -> tuple[int, int]:
+    low, high = (_ordinal(condition.args[end]) for end in ("low", "high"))
+    return low, high
+
+
+def _ordinal(literal: exp.Expr) -> int:
+    """A whole number, or a day's."""
+    if isinstance(literal, exp.Cast):
+        return dt.date.fromisoformat(literal.this.name).toordinal()
+    return int(literal.to_py())

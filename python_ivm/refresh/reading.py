@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from python_ivm.algebra.nodes import At, Node, Scan
 from python_ivm.algebra.plans import size
-from python_ivm.delta.reads import Read, reads
+from python_ivm.delta.reads import Bound, Read, reads
 from python_ivm.refresh.model import Model
 from python_ivm.sources.history import DataFile, SourceChange
 from python_ivm.state.layout import STATE
@@ -118,32 +118,41 @@ def _changes_in(plan: Node) -> set[str]:
 
 
 def share(read: Read, files: Callable[[str], Sequence[DataFile] | None], unknown: float) -> float:
-    """Which part of a table is read to find few values of its keys, from 0 to 1.
+    """Which part of a table is read to find the values of its keys, from 0 to 1.
 
-    None of it if it is laid out by one of them, as row groups and pages of files are left out, too.
-    Where its files cannot be told, it is taken for laid out by what it is joined by.
+    None of it if they are few and it is laid out by one of them, as row groups and pages of files
+    are left out, too; of many values, as much as lies between their ends. Where its files cannot be
+    told, it is taken for laid out by few values that it is joined by.
 
     Args:
         read: The read.
         files: Gives a table's files; None if they cannot be told.
-        unknown: The part where they cannot, and the keys are of a group or partition above.
+        unknown: The part where they cannot, and the values are many, or of a group or partition
+            above.
     """
     known = files(read.source)
     if known is None:
-        return 0.0 if read.joined else unknown
-    return min((_share(known, key) for key in read.keys), default=1.0)
+        return 0.0 if any(b.joined and b.is_few for b in read.keys.values()) else unknown
+    return min((_share(known, key, bound) for key, bound in read.keys.items()), default=1.0)
 
 
-def _share(files: Sequence[DataFile], key: str) -> float:
+def _share(files: Sequence[DataFile], key: str, bound: Bound) -> float:
     ends = [(_ordinal(f.lowest.get(key)), _ordinal(f.highest.get(key))) for f in files]
     known = [(low, high) for low, high in ends if low is not None and high is not None]
     if len(known) < len(files) or len(files) < 2:
         return 1.0
-    whole = max(high for _, high in known) - min(low for low, _ in known)
+    lowest, highest = min(low for low, _ in known), max(high for _, high in known)
+    whole = highest - lowest
     if whole == 0:
         return 1.0
     holding = sum(high - low for low, high in known) / whole
-    return 0.0 if holding <= _APART else min(1.0, holding / len(files))
+    is_laid_out = holding <= _APART
+    if bound.ends is None:
+        return 0.0 if is_laid_out else min(1.0, holding / len(files))
+    low, high = bound.ends
+    if is_laid_out:
+        return max(0.0, min(high, highest) - max(low, lowest)) / whole
+    return sum(first <= high and low <= last for first, last in known) / len(files)
 
 
 def _ordinal(value: object) -> float | None:

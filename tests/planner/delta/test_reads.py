@@ -39,7 +39,11 @@ def noted(monkeypatch: pytest.MonkeyPatch) -> list[Node]:
 
 def told(read: Read) -> Told:
     """A read: its table, what bounds it beyond a group, and what does so right there."""
-    return read.source, ",".join(sorted(read.keys - read.joined)), ",".join(sorted(read.joined))
+    return (
+        read.source,
+        ",".join(sorted(key for key, b in read.keys.items() if not b.joined)),
+        ",".join(sorted(key for key, b in read.keys.items() if b.joined)),
+    )
 
 
 CASES: list[tuple[str, str, list[Told]]] = [

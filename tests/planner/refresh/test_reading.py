@@ -21,7 +21,8 @@ from python_ivm.algebra.nodes import (
     UnionAll,
 )
 from python_ivm.delta.bounds import Range
-from python_ivm.refresh.reading import FEW_BYTES, FEW_ROWS, STATE_WEIGHT, ReadVolume
+from python_ivm.delta.reads import reads
+from python_ivm.refresh.reading import FEW_BYTES, FEW_ROWS, STATE_WEIGHT, ReadVolume, share
 from python_ivm.sources.history import Change, Commit, DataFile, SourceChange, SourceVersion, since
 from python_ivm.state.layout import STATE
 
@@ -102,8 +103,12 @@ def test_bytes_of_a_state_count_for_more() -> None:
         (keys(-9, 991, every=False), False),
         (keys(-9, 991), True),
         (
-            Range("date", "1999-05-01", "2024-05-01").holds(KEY.expression(), or_null=True),
+            Range("date", "2023-05-01", "2024-05-01").holds(KEY.expression(), or_null=True),
             True,
+        ),
+        (
+            Range("date", "1999-05-01", "2024-05-01").holds(KEY.expression(), or_null=True),
+            False,
         ),
         ([exp.EQ(this=KEY.expression(), expression=exp.Literal.number(7))], False),
         (Range("int", 7, 7).holds(ColumnRef("a", "v").expression(), or_null=True), False),
@@ -138,6 +143,41 @@ def test_a_bound_helps_where_a_table_is_laid_out_by_its_column(
 ) -> None:
     sizes = {"s.b": 3 * FEW_BYTES}
     assert is_little(Sizes(sizes, files(*ends)), joined(*keys(7)), 1) is little
+
+
+@pytest.mark.parametrize(
+    ("ends", "first", "last", "part"),
+    [
+        ([(0, 49_000), (50_000, 100_000)], 60_000, 70_000, 0.1),
+        ([(0, 49_000), (50_000, 100_000)], 90_000, 120_000, 0.1),
+        ([(0, 49_000), (50_000, 100_000)], 110_000, 120_000, 0),
+        ([(0, 100_000), (0, 100_000)], 60_000, 70_000, 1),
+        ([(0, 100_000), (0, 80_000), (5_000, 50_000)], 60_000, 70_000, 2 / 3),
+        (
+            [("2000-01-01", "2010-01-01"), ("2010-01-02", "2019-12-31")],
+            "2001-01-01",
+            "2005-01-01",
+            0.2,
+        ),
+    ],
+    ids=["within", "beyond", "apart", "not laid out", "of some files", "days"],
+)
+def test_of_many_keys_a_part_is_read_as_wide_as_their_range(
+    ends: list[tuple[object, object]], first: int | str, last: int | str, part: float
+) -> None:
+    """Each of the 15,000 orders' keys of 60,000 lines was taken for no bound at all."""
+    kind = "int" if isinstance(first, int) else "date"
+    bounds = Range(kind, first, last).holds(KEY.expression(), or_null=True)
+    (read,) = reads(joined(*bounds))
+    listed = files(*ends)
+    assert share(read, listed.get, 0.5) == pytest.approx(part, abs=0.001)
+    assert share(read, lambda source: None, 0.5) == 0.5
+
+
+def test_of_two_bounds_the_one_that_leaves_few_values_tells() -> None:
+    few, many = keys(7), keys(1, 10**6, every=False)
+    for conditions in (few + many, many + few):
+        assert is_little(Sizes({"s.b": 2**40}), joined(*conditions), 1)
 
 
 @pytest.mark.parametrize(
@@ -231,11 +271,13 @@ def test_many_operators_cost_as_much_as_bytes() -> None:
 
 
 def test_bounded_reads_of_a_table_cost_the_part_that_they_leave() -> None:
-    apart = Sizes({"s.b": 2**30}, files((1, 10), (11, 20), (21, 30)))
-    spread = Sizes({"s.b": 2**30}, files((1, 30), (1, 30), (1, 30)))
+    apart = Sizes({"s.b": 2**30}, files((1, 10**5), (10**5, 10**6), (10**6, 10**7)))
+    spread = Sizes({"s.b": 2**30}, files((1, 10**7), (1, 10**7), (1, 10**7)))
     anew = Scan("s.a", "a", ("k",))
-    assert not is_dearer(apart, joined(*keys(7)), anew)
-    assert is_dearer(spread, joined(*keys(7)), anew)
+    for bounds in (keys(7), keys(10**4, 10**5, every=False)):
+        assert not is_dearer(apart, joined(*bounds), anew)
+        assert is_dearer(spread, joined(*bounds), anew)
+    assert is_dearer(apart, joined(*keys(1, 10**7, every=False)), anew)
 
 
 def test_a_table_of_unknown_files_is_taken_for_laid_out_by_what_bounds_it() -> None:
