@@ -91,6 +91,11 @@ def reads(plan: Node) -> list[Read]:
     return list(_Reads().below(plan, {}))
 
 
+def bounds_of_pairs(node: Join | LeftJoin | SemiJoin) -> Bounds:
+    """The columns of a join's pairs of rows that literals bound, by its conditions or below it."""
+    return _Reads().of_pairs(node, {})
+
+
 class _Reads:
     def __init__(self) -> None:
         self._seen: set[tuple[int, frozenset[tuple[ColumnRef, Bound]]]] = set()
@@ -131,10 +136,10 @@ class _Reads:
                     places = zip(node.schema, part.schema, strict=True)
                     yield part, _apart({own: bounds[c] for c, own in places if c in bounds})
             case Join():
-                every = self._of_pairs(node, bounds)
+                every = self.of_pairs(node, bounds)
                 yield from ((part, every) for part in node.parts)
             case LeftJoin() | SemiJoin():
-                every = self._of_pairs(node, bounds)
+                every = self.of_pairs(node, bounds)
                 yield node.left, bounds if isinstance(node, LeftJoin) or node.anti else every
                 if exp.false() not in node.conditions:  # then it gives NULLs without being read
                     yield node.right, every
@@ -143,7 +148,7 @@ class _Reads:
             case _:
                 yield from ((child, {}) for child in node.inputs)
 
-    def _of_pairs(self, node: Join | LeftJoin | SemiJoin, bounds: Bounds) -> Bounds:
+    def of_pairs(self, node: Join | LeftJoin | SemiJoin, bounds: Bounds) -> Bounds:
         """What is known of a join's pairs of rows, where bounds hold of its own."""
         found = _both(_literal(node.conditions), bounds)
         for child in node.inputs:
@@ -174,7 +179,7 @@ class _Reads:
                     if all(c in known for c, known in zip(columns, every, strict=True))
                 }
             case Join() | SemiJoin(anti=False):
-                pairs = self._of_pairs(node, {})
+                pairs = self.of_pairs(node, {})
                 return {c: bound for c, bound in pairs.items() if c in node.schema}
             case LeftJoin() | SemiJoin():
                 return self._known(node.left)

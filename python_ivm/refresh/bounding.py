@@ -7,16 +7,22 @@ from functools import partial
 
 from python_ivm.algebra.columns import ColumnRef
 from python_ivm.algebra.nodes import Node
+from python_ivm.delta.ahead import looked_ahead
 from python_ivm.delta.bounds import Range, bounded, looked_up
 from python_ivm.delta.origins import Key
 from python_ivm.refresh import emit
 from python_ivm.refresh.model import Model
+from python_ivm.refresh.reading import ReadVolume
+from python_ivm.sources.clock import Clock
 from python_ivm.sources.history import SourceChange
+from python_ivm.sql.render import Renderer
 from python_ivm.sql.schema import kind_of
 from python_ivm.state.layout import STATE
 
 _MOST_LISTED = 1000
 """Up to so many combinations of changed keys are written into the MERGE."""
+_MOST_AHEAD = 10_000
+"""So many of the keys that are found by looking ahead."""
 _SMALL = 8 * 2**20
 """Up to so many bytes a table is read as fast as its files are chosen."""
 
@@ -24,9 +30,13 @@ _SMALL = 8 * 2**20
 class Bounding:
     """Bounds one refresh's plan by the keys of its changed rows (``delta/bounds.py``)."""
 
-    def __init__(self, model: Model, changes: Mapping[str, SourceChange]) -> None:
-        """Take the model, and what happened to its sources."""
+    def __init__(
+        self, model: Model, changes: Mapping[str, SourceChange], clock: Clock | None = None
+    ) -> None:
+        """Take the model, what happened to its sources, and the clock if it is asked."""
         self._model = model
+        self._clock = clock
+        self._volume = ReadVolume(model, changes)
         self._kind = partial(kind_of, model.schemas())
         self._changes = changes
 
@@ -34,7 +44,8 @@ class Bounding:
         self, plan: Node, columns: Sequence[ColumnRef]
     ) -> tuple[Node, Mapping[ColumnRef, Range]]:
         """The plan with bounds, and the ranges of those columns that have one."""
-        return bounded(plan, columns, STATE, self._kind, self._ranges, self._large)
+        plan, ranges = bounded(plan, columns, STATE, self._kind, self._ranges, self._large)
+        return looked_ahead(plan, self._kind, self._volume.pays_to_ask, self._ahead), ranges
 
     def looked_up(self, plan: Node, columns: Sequence[ColumnRef]) -> frozenset[Key]:
         """The columns by which changed keys look up rows of sources and of the state."""
@@ -72,3 +83,16 @@ class Bounding:
             return [[row[i] for row in rows] for i in range(len(columns))], True
         (row,) = self._model.warehouse.texts(emit.range_query(change, columns))
         return [list(row[2 * i : 2 * i + 2]) for i in range(len(columns))], False
+
+    def _ahead(self, plan: Node, column: ColumnRef, kind: str) -> Range | None:
+        """The values that a plan gives of a column of a type, if they are few."""
+        state = emit.table(self._model.request.state, self._model.found.version)
+        renderer = Renderer(emit.source_relations(self._changes, self._clock, state))
+        query = emit.values_query(plan, column, _MOST_AHEAD + 1, renderer)
+        try:
+            rows = self._model.warehouse.texts(query)
+        except Exception:
+            return None  # the MERGE, which computes the same, will say why
+        if len(rows) > _MOST_AHEAD:
+            return None
+        return Range.of(kind, (row[0] for row in rows), every=True)

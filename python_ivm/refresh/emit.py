@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from python_ivm.algebra.columns import Named
-from python_ivm.algebra.nodes import COUNT, At, Node, Project
+from python_ivm.algebra.columns import ColumnRef, Named
+from python_ivm.algebra.nodes import COUNT, Aggregate, At, Node, Project
 from python_ivm.delta.term import Changes, Term
 from python_ivm.refresh.request import Request
 from python_ivm.refresh.statements import Kind, Statement
@@ -109,6 +109,13 @@ def range_query(source: SourceChange, columns: Sequence[str]) -> str:
     ]
     named = [exp.alias_(value, f"v{number}") for number, value in enumerate(extremes, 1)]
     return text(change_feed(source).select(*named))
+
+
+def values_query(plan: Node, column: ColumnRef, most: int, renderer: Renderer) -> str:
+    """A query of some values of a plan's column, as texts."""
+    value = Named("v1", exp.cast(column.expression(), "string"))
+    values = renderer.query(Aggregate(plan, "found", (value,), ()))
+    return text(renderer.with_ctes(values.limit(most)))
 
 
 def _stored_columns(source: SourceChange, columns: Sequence[str]) -> list[exp.Expr]:

@@ -27,6 +27,10 @@ _DEARER = 1.25
 guesses."""
 _WORTH = 32 * 2**20
 """Nor is a saving of fewer bytes worth it: refreshes of small tables stay as they are expected."""
+_FAR = 64 * 2**20
+"""A table of fewer bytes is read as fast as it is asked which part is needed."""
+_FRACTION = 2
+"""So many times more must be read of it than to find the keys of that part."""
 _APART = 1.5
 """In at most so many files, on average, lies a value of a column by which a table is laid out."""
 _TARGET = Read(STATE, At.PRE)
@@ -91,6 +95,19 @@ class ReadVolume:
         if look is None or replaced is None:
             return False
         return look <= _DEARER * replaced + _WORTH
+
+    def pays_to_ask(self, near: Node, far: str) -> bool:
+        """Whether a plan's rows are found for a fraction of what it takes to read a table whole.
+
+        Args:
+            near: The plan, of which the keys in the table would be asked for.
+            far: The table, which they would bound.
+        """
+        whole = self._model.size(far)
+        if whole is None or whole < _FAR:
+            return False
+        asked = self._cost(near)
+        return asked is not None and _FRACTION * asked <= whole
 
     def _cost(self, plan: Node) -> float | None:
         """The bytes that a plan reads, with those that its operators stand for."""

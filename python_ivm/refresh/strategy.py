@@ -310,7 +310,7 @@ class Planner:
         """The statement that brings the state up to date, and whether it computes it anew."""
         volume = ReadVolume(self.model, read)
         version = self.model.found.version
-        bounding = Bounding(self.model, changes)
+        bounding = Bounding(self.model, changes, clock)
         merge, source = emit.merge_statement(
             self.request, how.layout, terms, moved, changes, clock, bounding, version
         )

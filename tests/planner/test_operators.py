@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from python_ivm.refresh.bounding import Bounding
 from python_ivm.refresh.reading import ReadVolume
 from python_ivm.refresh.statements import Strategy
 from python_ivm.refresh.storable import may_be_incomparable
@@ -540,6 +541,23 @@ def test_it_does_where_every_round_is_computed_anew(monkeypatch: pytest.MonkeyPa
     for name in followed:  # a map may be stored, of which Spark cannot tell whether it changed
         sql = QUERIES.get(name) or CHOICES[name]
         assert "s.d" in sql or may_be_incomparable([sql]), name
+
+
+def test_it_does_where_keys_are_looked_up_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it pays is a question of cost (``delta/ahead.py``)."""
+    bounded: list[str] = []
+    ask = Bounding._ahead
+
+    def noted(*arguments: Any) -> Any:
+        found = ask(*arguments)
+        bounded.extend([name] if found is not None else [])
+        return found
+
+    monkeypatch.setattr(ReadVolume, "pays_to_ask", lambda *arguments: True)
+    monkeypatch.setattr(Bounding, "_ahead", noted)
+    for name in [*QUERIES, *CHOICES]:
+        through_random_rounds(name, 1)
+    assert len(set(bounded)) > 20
 
 
 def through_random_rounds(name: str, seeds: int) -> set[str]:

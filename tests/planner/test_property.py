@@ -142,6 +142,18 @@ def test_every_view_that_is_computed_anew_equals_its_query(case: Case) -> None:
             reject()
 
 
+@settings(max_examples=settings().max_examples // 3)
+@given(cases())
+def test_every_view_whose_keys_are_looked_up_ahead_equals_its_query(case: Case) -> None:
+    note(case.told())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ReadVolume, "pays_to_ask", lambda *arguments: True)
+        try:
+            check(case)
+        except NotByDuckDB:
+            reject()
+
+
 def test_most_random_models_are_maintained() -> None:
     """Runs after the tests above."""
     whole = sum(TALLY.values())

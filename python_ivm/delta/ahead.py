@@ -1,0 +1,127 @@
+"""Bounds from a look ahead: the keys of a change's first joins, for the large table after them.
+
+A nation that changed has no key of a line; its suppliers have. They are found by joining the change
+with a small table, which is done twice then: once to ask for the keys, once in the refresh.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from python_ivm.algebra.columns import ColumnRef, columns_of
+from python_ivm.algebra.nodes import At, Join, LeftJoin, Node, Scan, SemiJoin, WorkingTable
+from python_ivm.algebra.normalize import bottom_up
+from python_ivm.delta.bounds import Range
+from python_ivm.delta.origins import Kinds, Origins, equalities, family
+from python_ivm.delta.reads import bounds_of_pairs
+
+Pays = Callable[[Node, str], bool]
+"""Whether it pays to ask what a plan gives, in order to read less of a source."""
+Ask = Callable[[Node, ColumnRef, str], Range | None]
+"""The values of a plan's column of a Spark type; None if they are not few, or cannot be told."""
+
+
+def looked_ahead(plan: Node, kinds: Kinds, pays: Pays, ask: Ask) -> Node:
+    """Bound what is read of tables that are joined to what a change was joined with.
+
+    As in ``delta/bounds.py`` the conditions are implied by equalities, and change no result.
+
+    Args:
+        plan: A plan with the bounds that the keys of changes give.
+        kinds: The types of the sources' columns.
+        pays: Whether to ask; not asked about tables that are bounded.
+        ask: Gives the keys.
+
+    Returns:
+        The plan with further conditions.
+    """
+    ahead = _Ahead(kinds, pays)
+
+    def rule(node: Node) -> Node:
+        for step in ahead.steps(node):
+            found = ask(step.near, step.key, step.kind)
+            if found is not None:
+                assert isinstance(node, (Join, LeftJoin, SemiJoin))
+                held = found.holds(step.column.expression(), step.or_null)
+                return replace(node, conditions=(*node.conditions, *held))
+        return node
+
+    return bottom_up(plan, rule)
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A look ahead.
+
+    Attributes:
+        near: What a change was joined with so far.
+        key: A column of it.
+        kind: Its Spark type.
+        column: The column of a table that equals it.
+        or_null: Whether NULL equals NULL.
+    """
+
+    near: Node
+    key: ColumnRef
+    kind: str
+    column: ColumnRef
+    or_null: bool
+
+
+class _Ahead:
+    def __init__(self, kinds: Kinds, pays: Pays) -> None:
+        self._kinds = kinds
+        self._pays = pays
+        self._origins = Origins(kinds)
+
+    def steps(self, node: Node) -> Iterator[_Step]:
+        """The looks ahead that pay, from the change outwards."""
+        if not isinstance(node, (Join, LeftJoin, SemiJoin)):
+            return
+        bounded = {c for c, bound in bounds_of_pairs(node).items() if bound.is_few}
+        for near, far in _places(node):
+            if bounded.isdisjoint(far.schema) and _reads_change(near):
+                yield from self._between(node, near, far)
+
+    def _between(self, node: Node, near: Node, far: Node) -> Iterator[_Step]:
+        for key, column, or_null in equalities(node):
+            if key not in near.schema or column not in far.schema:
+                continue
+            kind = self._kind(near, key)
+            table = self._table(far, column)
+            if kind is None or table is None or self._origins.keys(near, key):
+                continue
+            if family(kind) == family(self._kind(far, column)) and self._pays(near, table):
+                yield _Step(near, key, kind, column, or_null)
+
+    def _kind(self, node: Node, column: ColumnRef) -> str | None:
+        """The Spark type of a key that a table has; None of others."""
+        found = self._origins.kinds(node, column)
+        kind = next(iter(found)) if len(found) == 1 else None
+        return kind if family(kind) is not None else None
+
+    def _table(self, node: Node, column: ColumnRef) -> str | None:
+        """The table of whose state a column is read."""
+        origins = self._origins.of(node, column) or ()
+        found = {source for source, _, at in origins if at is not At.DELTA}
+        return found.pop() if len(found) == 1 else None
+
+
+def _places(node: Join | LeftJoin | SemiJoin) -> Iterator[tuple[Node, Node]]:
+    """What is joined so far and what comes next, from the first input on."""
+    if not isinstance(node, Join):
+        yield node.inputs[0], node.inputs[1]
+        return
+    for index in range(1, len(node.parts)):
+        near = node.parts[:index]
+        placed = {column for part in near for column in part.schema}
+        conditions = tuple(c for c in node.conditions if columns_of(c) <= placed)
+        yield Join(near, conditions), node.parts[index]
+
+
+def _reads_change(node: Node) -> bool:
+    """Whether what a plan gives is of a change, and can be asked for by itself."""
+    below = list(node.walk())
+    changed = any(isinstance(n, Scan) and n.at is At.DELTA for n in below)
+    return changed and not any(isinstance(n, WorkingTable) for n in below)

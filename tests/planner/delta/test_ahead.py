@@ -1,0 +1,137 @@
+"""The keys of a change's first joins bound the large table that is joined next."""
+
+from __future__ import annotations
+
+import pytest
+
+from python_ivm.refresh import bounding
+from tests.planner.lake import Lake
+
+SALES = (
+    "select n.name, sum(l.v) as t from s.n join s.p on p.nk = n.nk join s.l on l.sk = p.sk "
+    "group by n.name"
+)
+
+
+@pytest.fixture
+def lake() -> Lake:
+    """Nations, suppliers, and the lines of these: few of the former, many of the latter."""
+    made = Lake()
+    made.create("n", {"nk": "int", "name": "string"}, [(k, f"n{k}") for k in range(1, 6)])
+    suppliers = [(k, k % 5 + 1) for k in range(1, 21)]
+    made.create("p", {"sk": "int", "nk": "int"}, [*suppliers, (30, None), (None, 2), (None, 9)])
+    lines = [(k, k % 25, k) for k in range(1, 60)]
+    made.create("l", {"id": "int", "sk": "bigint", "v": "int"}, [*lines, (70, None, 7)])
+    made.size_of = lambda name: 2**30 if name == "l" else 2**20
+    return made
+
+
+def merged(lake: Lake, sql: str, name: str = "n2") -> str:
+    """The MERGE of a refresh after a nation's name changed; on one line."""
+    lake.run("m", sql)
+    lake.change("n", delete=[(2, name)], insert=[(2, f"{name}!")])
+    lake.run("m", sql)
+    lake.check("m")
+    return " ".join(lake.executed[-1].sql.split())
+
+
+@pytest.mark.parametrize(
+    ("sql", "bound"),
+    [
+        (SALES, "l.sk BETWEEN 1 AND 16 AND l.sk IN (1, 6, 11, 16)"),
+        (
+            SALES.replace("l.sk = p.sk", "l.sk <=> p.sk"),
+            "( l.sk BETWEEN 1 AND 16 OR l.sk IS NULL ) "
+            "AND ( l.sk IN (1, 6, 11, 16) OR l.sk IS NULL )",
+        ),
+        (
+            "select n.name, l.v from s.n join s.p on p.nk = n.nk left join s.l on l.sk = p.sk",
+            "l.sk BETWEEN 1 AND 16 AND l.sk IN (1, 6, 11, 16)",
+        ),
+        (
+            "select n.name, p.sk from s.n join s.p on p.nk = n.nk "
+            "where not exists (select 1 from s.l where l.sk = p.sk)",
+            "sk BETWEEN 1 AND 16",
+        ),
+        (
+            "select n.name, g.t from s.n join s.p on p.nk = n.nk "
+            "join (select sk, sum(v) as t from s.l group by sk) g on g.sk = p.sk",
+            "sk BETWEEN 1 AND 16",
+        ),
+    ],
+    ids=["inner", "null safe", "left", "not exists", "grouped"],
+)
+def test_what_comes_next_is_bounded(lake: Lake, sql: str, bound: str) -> None:
+    assert bound in merged(lake, sql)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["l.sk + 0 = p.sk", "l.sk > p.sk", "l.sk = p.sk + 1", "l.sk = p.sk or l.v = 3"],
+)
+def test_other_conditions_bound_nothing(lake: Lake, condition: str) -> None:
+    assert "l.sk BETWEEN" not in merged(lake, SALES.replace("l.sk = p.sk", condition))
+
+
+@pytest.mark.parametrize(
+    ("lines", "suppliers", "pays"),
+    [
+        (2**30, 2**20, True),
+        (2**25, 2**20, False),
+        (2**30, 2**30, False),
+        (None, 2**20, False),
+        (2**30, None, False),
+    ],
+    ids=[
+        "it does",
+        "a small table",
+        "one as large as another",
+        "of no known size",
+        "after another",
+    ],
+)
+def test_the_question_is_asked_where_it_pays(
+    lake: Lake, lines: int | None, suppliers: int | None, pays: bool
+) -> None:
+    lake.size_of = lambda name: {"l": lines, "p": suppliers}.get(name, 2**20)
+    text = merged(lake, SALES.replace("p.nk = n.nk", "p.nk + 0 = n.nk"))
+    assert ("l.sk BETWEEN" in text) is pays
+
+
+def test_what_the_keys_of_the_change_bound_is_not_asked_about(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    texts = lake.texts
+    monkeypatch.setattr(lake, "texts", lambda sql: [asked.append(sql), texts(sql)][1])
+    sql = "select n.name, p.sk, l.v from s.n, s.p, s.l where p.nk = n.nk and l.id = n.nk"
+    assert "l.id = 2" in merged(lake, sql)
+    assert [sql for sql in asked if "JOIN" in sql] == []
+
+
+def test_many_keys_bound_nothing(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounding, "_MOST_AHEAD", 3)
+    assert "l.sk BETWEEN" not in merged(lake, SALES)
+
+
+def test_a_question_that_fails_bounds_nothing(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = lake.texts
+
+    def failing(sql: str) -> list[list[str | None]]:
+        if "JOIN" in sql:
+            raise RuntimeError("no")
+        return texts(sql)
+
+    monkeypatch.setattr(lake, "texts", failing)
+    assert "l.sk BETWEEN" not in merged(lake, SALES)
+
+
+def test_the_keys_are_asked_in_the_states_that_the_join_reads(lake: Lake) -> None:
+    """A supplier that moved into the nation in the same round has its lines there, too."""
+    lake.run("m", SALES)
+    lake.change("n", delete=[(2, "n2")], insert=[(2, "x")])
+    lake.change("p", delete=[(7, 3)], insert=[(7, 2)])
+    lake.change("l", insert=[(99, 7, 1000), (98, 1, 500)])
+    lake.run("m", SALES)
+    lake.check("m")
+    assert "l.sk BETWEEN" in " ".join(lake.executed[-1].sql.split())
