@@ -43,7 +43,8 @@ def looked_ahead(plan: Node, kinds: Kinds, pays: Pays, ask: Ask) -> Node:
             found = ask(step.near, step.key, step.kind)
             if found is not None:
                 assert isinstance(node, (Join, LeftJoin, SemiJoin))
-                held = found.holds(step.column.expression(), step.or_null)
+                column = step.column.expression()
+                held = found.holds(column, step.or_null, of_change=False)
                 return replace(node, conditions=(*node.conditions, *held))
         return node
 

@@ -29,7 +29,7 @@ from python_ivm.delta.origins import (
 )
 
 BOUNDS = "bounds"
-"""The mark of a condition that was added here."""
+"""The mark of a condition that was added: whether its values are keys of a change themselves."""
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
@@ -79,12 +79,13 @@ class Range:
             each = tuple(sorted({*self.each, *other.each}))
         return Range(self.kind, min(ends), max(ends), each)
 
-    def holds(self, column: exp.Expr, or_null: bool) -> list[exp.Expr]:
+    def holds(self, column: exp.Expr, or_null: bool, *, of_change: bool = True) -> list[exp.Expr]:
         """Conditions that a column has one of the values.
 
         Args:
             column: The column.
             or_null: Whether it may be NULL, too, as an equality may take that for a key.
+            of_change: Whether the values are keys of a change themselves.
         """
         conditions: list[exp.Expr] = []
         if self.lowest == self.highest:
@@ -96,7 +97,7 @@ class Range:
             listed = [self._literal(value) for value in self.each]
             conditions.append(exp.In(this=column.copy(), expressions=listed))
         for condition in conditions:
-            condition.meta[BOUNDS] = True
+            condition.meta[BOUNDS] = of_change
         if not or_null:
             return conditions
         null = exp.Is(this=column.copy(), expression=exp.Null())

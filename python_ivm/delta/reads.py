@@ -49,8 +49,8 @@ class Bound:
     """That a column is among literals, or between two.
 
     Attributes:
-        joined: Whether right there: there is neither a group nor a partition nor a union between
-            the literals and the table.
+        joined: Whether right there, to keys of what changed: there is neither a group nor a
+            partition nor a union between these and the table, nor another table.
         ends: The lowest and the highest value, of a day its ordinal; None if the values are listed.
     """
 
@@ -246,9 +246,10 @@ def _literal(conditions: Iterable[exp.Expr]) -> Bounds:
     for condition in conditions:
         for part in condition.find_all(exp.EQ, exp.In, exp.Between):
             column = part.this.unnest()
-            if part.meta.get(BOUNDS) and isinstance(column, exp.Column):
+            if BOUNDS in part.meta and isinstance(column, exp.Column):
                 ends = _ends(part) if isinstance(part, exp.Between) else None
-                found = _both(found, {ColumnRef(column.table, column.name): Bound(ends=ends)})
+                bound = Bound(joined=part.meta[BOUNDS], ends=ends)
+                found = _both(found, {ColumnRef(column.table, column.name): bound})
     return found
 
 

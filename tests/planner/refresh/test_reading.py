@@ -174,6 +174,16 @@ def test_of_many_keys_a_part_is_read_as_wide_as_their_range(
     assert share(read, lambda source: None, 0.5) == 0.5
 
 
+def test_keys_that_were_looked_up_ahead_do_not_tell_the_layout() -> None:
+    """What a table is joined to by users' habit it may be laid out by; what comes after, hardly."""
+    found = Range.of("int", ["3", "7"], True)
+    assert found is not None
+    ahead = found.holds(KEY.expression(), or_null=False, of_change=False)
+    sizes = {"s.b": 2**40}
+    assert not is_little(Sizes(sizes), joined(*ahead), 1)
+    assert is_little(Sizes(sizes, files((1, 10**6), (10**6, 10**7))), joined(*ahead), 1)
+
+
 def test_of_two_bounds_the_one_that_leaves_few_values_tells() -> None:
     few, many = keys(7), keys(1, 10**6, every=False)
     for conditions in (few + many, many + few):
