@@ -36,10 +36,10 @@ def normalize(plan: Node) -> Node:
 
 def bottom_up(plan: Node, rule: Callable[[Node], Node]) -> Node:
     """Apply a rule to every node, once even where it stands in several places."""
-    return _rebuilt(plan, lambda node, _: rule(node))
+    return rebuilt(plan, lambda node, _: rule(node))
 
 
-def _rebuilt(plan: Node, rule: Callable[[Node, Node], Node]) -> Node:
+def rebuilt(plan: Node, rule: Callable[[Node, Node], Node]) -> Node:
     """Apply a rule to every node over its new inputs, and to what the node was before."""
     done: dict[int, Node] = {}
 
@@ -132,7 +132,7 @@ def merge_projections(plan: Node) -> Node:
             return replace(below, relation=node.relation, measures=measures)
         return node
 
-    return _rebuilt(plan, rule)
+    return rebuilt(plan, rule)
 
 
 def _computes_twice(node: Project, below: Project) -> bool:

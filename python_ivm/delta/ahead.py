@@ -6,20 +6,41 @@ with a small table, which is done twice then: once to ask for the keys, once in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from python_ivm.algebra.columns import ColumnRef, columns_of
 from python_ivm.algebra.nodes import At, Join, LeftJoin, Node, Scan, SemiJoin, WorkingTable
-from python_ivm.algebra.normalize import bottom_up
-from python_ivm.delta.bounds import Range
+from python_ivm.algebra.normalize import rebuilt
+from python_ivm.delta.bounds import Range, with_conditions
 from python_ivm.delta.origins import Kinds, Origins, equalities, family
 from python_ivm.delta.reads import bounds_of_pairs
 
 Pays = Callable[[Node, str], bool]
 """Whether it pays to ask what a plan gives, in order to read less of a source."""
-Ask = Callable[[Node, ColumnRef, str], Range | None]
-"""The values of a plan's column of a Spark type; None if they are not few, or cannot be told."""
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """A look ahead.
+
+    Attributes:
+        near: What a change was joined with so far.
+        key: A column of it.
+        kind: The column's Spark type.
+        far: The column of a table that equals it.
+        or_null: Whether NULL equals NULL.
+    """
+
+    near: Node
+    key: ColumnRef
+    kind: str
+    far: ColumnRef
+    or_null: bool
+
+
+Ask = Callable[[Sequence[Ahead]], Sequence[Range | None]]
+"""The values of the keys; None where they are not few, or cannot be told."""
 
 
 def looked_ahead(plan: Node, kinds: Kinds, pays: Pays, ask: Ask) -> Node:
@@ -31,53 +52,36 @@ def looked_ahead(plan: Node, kinds: Kinds, pays: Pays, ask: Ask) -> Node:
         plan: A plan with the bounds that the keys of changes give.
         kinds: The types of the sources' columns.
         pays: Whether to ask; not asked about tables that are bounded.
-        ask: Gives the keys.
+        ask: Gives the keys, for all looks at once; not called where there are none.
 
     Returns:
         The plan with further conditions.
     """
-    ahead = _Ahead(kinds, pays)
+    looks = _Looks(kinds, pays)
+    chosen = {id(node): look for node in plan.walk() if (look := next(looks.of(node), None))}
+    if not chosen:
+        return plan
+    found = dict(zip(chosen, ask(list(chosen.values())), strict=True))
 
-    def rule(node: Node) -> Node:
-        for step in ahead.steps(node):
-            found = ask(step.near, step.key, step.kind)
-            if found is not None:
-                assert isinstance(node, (Join, LeftJoin, SemiJoin))
-                column = step.column.expression()
-                held = found.holds(column, step.or_null, of_change=False)
-                return replace(node, conditions=(*node.conditions, *held))
-        return node
+    def rule(node: Node, before: Node) -> Node:
+        range_ = found.get(id(before))
+        if range_ is None:
+            return node
+        look = chosen[id(before)]
+        held = range_.holds(look.far.expression(), look.or_null, of_change=False)
+        return with_conditions(node, held, stays_left=look.far in node.inputs[0].schema)
 
-    return bottom_up(plan, rule)
-
-
-@dataclass(frozen=True)
-class _Step:
-    """A look ahead.
-
-    Attributes:
-        near: What a change was joined with so far.
-        key: A column of it.
-        kind: Its Spark type.
-        column: The column of a table that equals it.
-        or_null: Whether NULL equals NULL.
-    """
-
-    near: Node
-    key: ColumnRef
-    kind: str
-    column: ColumnRef
-    or_null: bool
+    return rebuilt(plan, rule)
 
 
-class _Ahead:
+class _Looks:
     def __init__(self, kinds: Kinds, pays: Pays) -> None:
         self._kinds = kinds
         self._pays = pays
         self._origins = Origins(kinds)
 
-    def steps(self, node: Node) -> Iterator[_Step]:
-        """The looks ahead that pay, from the change outwards."""
+    def of(self, node: Node) -> Iterator[Ahead]:
+        """A join's looks ahead that pay, from the change outwards."""
         if not isinstance(node, (Join, LeftJoin, SemiJoin)):
             return
         bounded = {c for c, bound in bounds_of_pairs(node).items() if bound.is_few}
@@ -85,7 +89,7 @@ class _Ahead:
             if bounded.isdisjoint(far.schema) and _reads_change(near):
                 yield from self._between(node, near, far)
 
-    def _between(self, node: Node, near: Node, far: Node) -> Iterator[_Step]:
+    def _between(self, node: Node, near: Node, far: Node) -> Iterator[Ahead]:
         for key, column, or_null in equalities(node):
             if key not in near.schema or column not in far.schema:
                 continue
@@ -94,7 +98,7 @@ class _Ahead:
             if kind is None or table is None or self._origins.keys(near, key):
                 continue
             if family(kind) == family(self._kind(far, column)) and self._pays(near, table):
-                yield _Step(near, key, kind, column, or_null)
+                yield Ahead(near, key, kind, column, or_null)
 
     def _kind(self, node: Node, column: ColumnRef) -> str | None:
         """The Spark type of a key that a table has; None of others."""
@@ -113,6 +117,8 @@ def _places(node: Join | LeftJoin | SemiJoin) -> Iterator[tuple[Node, Node]]:
     """What is joined so far and what comes next, from the first input on."""
     if not isinstance(node, Join):
         yield node.inputs[0], node.inputs[1]
+        if isinstance(node, SemiJoin) and not node.anti:
+            yield node.inputs[1], node.inputs[0]
         return
     for index in range(1, len(node.parts)):
         near = node.parts[:index]

@@ -155,7 +155,7 @@ def bounded(
             range_ = _united(implied.keys, ranges)
             if range_ is not None:
                 conditions = range_.holds(implied.column.expression(), implied.or_null)
-                node = _with(node, conditions, implied.stays_left)
+                node = with_conditions(node, conditions, stays_left=implied.stays_left)
         return node
 
     known = {ref: _united(keys, ranges) for ref, keys in found.items()}
@@ -183,7 +183,8 @@ def looked_up(
     return frozenset(found)
 
 
-def _with(node: Node, conditions: list[exp.Expr], stays_left: bool) -> Node:
+def with_conditions(node: Node, conditions: list[exp.Expr], *, stays_left: bool) -> Node:
+    """A join with further conditions, of a semijoin's left side if they are of its column."""
     assert isinstance(node, (Join, LeftJoin, SemiJoin))
     if isinstance(node, SemiJoin) and stays_left:
         return replace(node, left=Filter(node.left, exp.and_(*conditions)))

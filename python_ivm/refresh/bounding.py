@@ -7,7 +7,7 @@ from functools import partial
 
 from python_ivm.algebra.columns import ColumnRef
 from python_ivm.algebra.nodes import Node
-from python_ivm.delta.ahead import looked_ahead
+from python_ivm.delta.ahead import Ahead, looked_ahead
 from python_ivm.delta.bounds import Range, bounded, looked_up
 from python_ivm.delta.origins import Key
 from python_ivm.refresh import emit
@@ -84,15 +84,18 @@ class Bounding:
         (row,) = self._model.warehouse.texts(emit.range_query(change, columns))
         return [list(row[2 * i : 2 * i + 2]) for i in range(len(columns))], False
 
-    def _ahead(self, plan: Node, column: ColumnRef, kind: str) -> Range | None:
-        """The values that a plan gives of a column of a type, if they are few."""
+    def _ahead(self, looks: Sequence[Ahead]) -> Sequence[Range | None]:
+        """What the keys of looks ahead are, asked in one query."""
         state = emit.table(self._model.request.state, self._model.found.version)
         renderer = Renderer(emit.source_relations(self._changes, self._clock, state))
-        query = emit.values_query(plan, column, _MOST_AHEAD + 1, renderer)
+        columns = [(look.near, look.key) for look in looks]
+        query = emit.values_query(columns, _MOST_AHEAD + 1, renderer)
         try:
             rows = self._model.warehouse.texts(query)
         except Exception:
-            return None  # the MERGE, which computes the same, will say why
-        if len(rows) > _MOST_AHEAD:
-            return None
-        return Range.of(kind, (row[0] for row in rows), every=True)
+            return [None] * len(looks)  # the MERGE, which computes the same, will say why
+        values = [[value for which, value in rows if which == str(n)] for n in range(len(looks))]
+        return [
+            Range.of(look.kind, found, every=True) if len(found) <= _MOST_AHEAD else None
+            for look, found in zip(looks, values, strict=True)
+        ]

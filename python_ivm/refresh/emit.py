@@ -16,7 +16,7 @@ from python_ivm.refresh.versions import CHANGE_FEED
 from python_ivm.sources.clock import Clock, with_literals
 from python_ivm.sources.history import SourceChange
 from python_ivm.sql.parse import DIALECT, quoted_name, table_key
-from python_ivm.sql.render import Renderer, SourceRelations, bare, stored_as
+from python_ivm.sql.render import Renderer, SourceRelations, bare, stored_as, union_all
 from python_ivm.state.anew import merge_anew
 from python_ivm.state.bookmark import encoded
 from python_ivm.state.layout import STATE, Layout
@@ -111,11 +111,15 @@ def range_query(source: SourceChange, columns: Sequence[str]) -> str:
     return text(change_feed(source).select(*named))
 
 
-def values_query(plan: Node, column: ColumnRef, most: int, renderer: Renderer) -> str:
-    """A query of some values of a plan's column, as texts."""
-    value = Named("v1", exp.cast(column.expression(), "string"))
-    values = renderer.query(Aggregate(plan, "found", (value,), ()))
-    return text(renderer.with_ctes(values.limit(most)))
+def values_query(columns: Sequence[tuple[Node, ColumnRef]], most: int, renderer: Renderer) -> str:
+    """A query of some values of each of some plans' columns: which column's, and the text."""
+    selects: list[exp.Query] = []
+    for number, (plan, column) in enumerate(columns):
+        value = Named("value", exp.cast(column.expression(), "string"))
+        which = Named("which", exp.cast(exp.Literal.number(number), "string"))
+        values = renderer.query(Aggregate(plan, "found", (which, value), ()))
+        selects.append(exp.Select().select("*").from_(values.limit(most).subquery("found")))
+    return text(renderer.with_ctes(union_all(selects)))
 
 
 def _stored_columns(source: SourceChange, columns: Sequence[str]) -> list[exp.Expr]:
