@@ -1,0 +1,61 @@
+"""Keys that are asked for of a change's first joins, on a real Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from python_ivm.delta.ahead import Ahead
+from python_ivm.delta.bounds import Range
+from python_ivm.refresh.bounding import Bounding
+from python_ivm.refresh.reading import ReadVolume
+from tests.spark.workbench import Bench
+
+
+@pytest.fixture(autouse=True)
+def ranges(monkeypatch: pytest.MonkeyPatch) -> list[Range | None]:
+    """Those that are found; every look ahead pays."""
+    found: list[Range | None] = []
+    ask = Bounding._ahead
+
+    def noted(bounding: Bounding, looks: Sequence[Ahead]) -> Sequence[Range | None]:
+        answers = ask(bounding, looks)
+        found.extend(answers)
+        return answers
+
+    monkeypatch.setattr(ReadVolume, "pays_to_ask", lambda *arguments: True)
+    monkeypatch.setattr(Bounding, "_ahead", noted)
+    return found
+
+
+def test_views_follow_a_dimension_whose_facts_are_looked_up_ahead(
+    bench: Bench, ranges: list[Range | None]
+) -> None:
+    bench.table("n", "k int, name string", "(1, 'a')", "(2, 'b')", "(3, null)")
+    bench.table("p", "id smallint, n int", "(1, 1)", "(2, 2)", "(3, 2)", "(null, 2)", "(4, null)")
+    bench.table(
+        "l", "of bigint, v int, d date",
+        "(1, 5, date'2024-01-01')", "(2, 6, date'2024-01-02')", "(2, 6, date'2024-01-02')",
+        "(3, null, null)", "(null, 7, date'2024-01-03')",
+    )  # fmt: skip
+    bench.table("c", "d date, w int", "(date'2024-01-02', 1)", "(date'2024-01-09', 2)")
+    joined = "n join p on p.n = n.k"
+    views = [
+        bench.view(f"select name, sum(v) as s from {joined} join l on l.of = p.id group by name"),
+        bench.view(f"select name, p.id, v from {joined} left join l on l.of <=> p.id"),
+        bench.view(f"select name from {joined} where not exists (select 1 from l where l.of = id)"),
+        bench.view("select v, count(*) as n from l where of in (select id from p join n "
+                   "on p.n = n.k where name > 'a') group by v"),
+        bench.view(f"select name, w from {joined} join l on l.of = p.id left join c using (d)"),
+    ]  # fmt: skip
+    bench.sql("update n set name = concat(name, '!') where k = 2")
+    bench.refresh("incremental")
+    assert [found.each for found in ranges if found is not None]
+    ranges.clear()
+    bench.sql("update p set n = 2 where id = 1", "delete from l where of = 2 and v = 6")
+    bench.sql("update n set name = 'z' where k = 2", "insert into l values (1, 9, null)")
+    bench.refresh("incremental")
+    assert ranges
+    for view in views:
+        view.check()
