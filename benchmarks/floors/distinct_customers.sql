@@ -9,13 +9,14 @@ group by o_clerk
 -- orders: orders got another customer: their clerks' customers are counted again
 merge into {floor} as stored
 using (
-    select
+    select /*+ broadcast(changed) */
         o_clerk,
         count(distinct o_custkey) as customers
     from {sources}.orders
-    where o_clerk in (
-        select o_clerk from table_changes('{sources}.orders', {version}, {version})
-    )
+    inner join (
+        select distinct o_clerk
+        from table_changes('{sources}.orders', {version}, {version})
+    ) as changed using (o_clerk)
     group by o_clerk
 ) as change
 on stored.o_clerk = change.o_clerk

@@ -14,18 +14,17 @@ merge into {floor} as stored
 using (
     select
         l_orderkey,
-        l_linenumber,
-        l_partkey,
-        l_extendedprice
-    from {sources}.lineitem
-    where
-        l_orderkey between {first_order} and {last_order}
-        and l_orderkey in (
-            select l_orderkey from table_changes('{sources}.lineitem', {version}, {version})
-        )
-    qualify row_number() over (
-        partition by l_orderkey order by l_extendedprice desc, l_linenumber
-    ) = 1
+        -first.place as l_linenumber,
+        first.l_partkey,
+        first.l_extendedprice
+    from (
+        select
+            l_orderkey,
+            max(struct(l_extendedprice, -l_linenumber as place, l_partkey)) as first
+        from {sources}.lineitem
+        where l_orderkey between {first_order} and {last_order}
+        group by l_orderkey
+    ) as ranked
 ) as change
 on
     stored.l_orderkey = change.l_orderkey

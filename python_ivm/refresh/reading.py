@@ -99,10 +99,15 @@ class ReadVolume:
     def pays_to_ask(self, near: Node, far: str) -> bool:
         """Whether a plan's rows are found for a fraction of what it takes to read a table whole.
 
+        Not those of many changed rows: their keys would be too many to be listed.
+
         Args:
             near: The plan, of which the keys in the table would be asked for.
             far: The table, which they would bound.
         """
+        rows = [self._rows.get(source) for source in _changes_in(near)]
+        if None in rows or sum(filter(None, rows)) > FEW_ROWS:
+            return False
         whole = self._model.size(far)
         if whole is None or whole < _FAR:
             return False

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from python_ivm.refresh import bounding
+from python_ivm.refresh.reading import FEW_ROWS
 from tests.planner.lake import Lake
 
 SALES = (
@@ -26,13 +29,21 @@ def lake() -> Lake:
     return made
 
 
-def merged(lake: Lake, sql: str, name: str = "n2") -> str:
-    """The MERGE of a refresh after a nation's name changed; on one line."""
+def merged(lake: Lake, sql: str, rows: int | None = 1) -> str:
+    """The MERGE of a refresh after a nation's name changed, of so many; on one line."""
     lake.run("m", sql)
-    lake.change("n", delete=[(2, name)], insert=[(2, f"{name}!")])
+    lake.change("n", delete=[(2, "n2")], insert=[(2, "x")])
+    counted(lake, "n", rows)
     lake.run("m", sql)
     lake.check("m")
     return " ".join(lake.executed[-1].sql.split())
+
+
+def counted(lake: Lake, table: str, rows: int | None) -> None:
+    """Let the history tell how many rows the last commit updated."""
+    metrics = {"numUpdatedRows": str(rows)} if rows is not None else {}
+    last = lake.commits[table][0]
+    lake.commits[table][0] = replace(last, operation="UPDATE", metrics=metrics)
 
 
 @pytest.mark.parametrize(
@@ -74,27 +85,31 @@ def test_other_conditions_bound_nothing(lake: Lake, condition: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("lines", "suppliers", "pays"),
+    ("rows", "lines", "suppliers", "pays"),
     [
-        (2**30, 2**20, True),
-        (2**25, 2**20, False),
-        (2**30, 2**30, False),
-        (None, 2**20, False),
-        (2**30, None, False),
+        (FEW_ROWS, 2**30, 2**20, True),
+        (FEW_ROWS + 1, 2**30, 2**20, False),
+        (None, 2**30, 2**20, False),
+        (1, 2**25, 2**20, False),
+        (1, 2**30, 2**30, False),
+        (1, None, 2**20, False),
+        (1, 2**30, None, False),
     ],
     ids=[
         "it does",
+        "much changed",
+        "nobody knows how much",
         "a small table",
         "one as large as another",
         "of no known size",
-        "after another",
+        "after another of no known size",
     ],
 )
 def test_the_question_is_asked_where_it_pays(
-    lake: Lake, lines: int | None, suppliers: int | None, pays: bool
+    lake: Lake, rows: int | None, lines: int | None, suppliers: int | None, pays: bool
 ) -> None:
     lake.size_of = lambda name: {"l": lines, "p": suppliers}.get(name, 2**20)
-    text = merged(lake, SALES.replace("p.nk = n.nk", "p.nk + 0 = n.nk"))
+    text = merged(lake, SALES.replace("p.nk = n.nk", "p.nk + 0 = n.nk"), rows)
     assert ("l.sk BETWEEN" in text) is pays
 
 
@@ -132,6 +147,8 @@ def test_the_keys_are_asked_in_the_states_that_the_join_reads(lake: Lake) -> Non
     lake.change("n", delete=[(2, "n2")], insert=[(2, "x")])
     lake.change("p", delete=[(7, 3)], insert=[(7, 2)])
     lake.change("l", insert=[(99, 7, 1000), (98, 1, 500)])
+    for table in ("n", "p", "l"):
+        counted(lake, table, 2)
     lake.run("m", SALES)
     lake.check("m")
     assert "l.sk BETWEEN" in " ".join(lake.executed[-1].sql.split())
