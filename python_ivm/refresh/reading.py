@@ -27,7 +27,7 @@ _DEARER = 1.25
 guesses."""
 _WORTH = 32 * 2**20
 """Nor is a saving of fewer bytes worth it: refreshes of small tables stay as they are expected."""
-_FAR = 64 * 2**20
+_FAR = 128 * 2**20
 """A table of fewer bytes is read as fast as it is asked which part is needed."""
 _FRACTION = 2
 """So many times more must be read of it than to find the keys of that part."""

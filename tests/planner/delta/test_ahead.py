@@ -90,7 +90,7 @@ def test_other_conditions_bound_nothing(lake: Lake, condition: str) -> None:
         (FEW_ROWS, 2**30, 2**20, True),
         (FEW_ROWS + 1, 2**30, 2**20, False),
         (None, 2**30, 2**20, False),
-        (1, 2**25, 2**20, False),
+        (1, 2**26, 2**20, False),
         (1, 2**30, 2**30, False),
         (1, None, 2**20, False),
         (1, 2**30, None, False),
