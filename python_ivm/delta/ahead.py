@@ -10,7 +10,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from python_ivm.algebra.columns import ColumnRef, columns_of
-from python_ivm.algebra.nodes import At, Join, LeftJoin, Node, Scan, SemiJoin, WorkingTable
+from python_ivm.algebra.nodes import (
+    At,
+    Filter,
+    Join,
+    LeftJoin,
+    Node,
+    Scan,
+    SemiJoin,
+    WorkingTable,
+)
 from python_ivm.algebra.normalize import rebuilt
 from python_ivm.delta.bounds import Range, with_conditions
 from python_ivm.delta.origins import Kinds, Origins, equalities, family
@@ -61,17 +70,38 @@ def looked_ahead(plan: Node, kinds: Kinds, pays: Pays, ask: Ask) -> Node:
     chosen = {id(node): look for node in plan.walk() if (look := next(looks.of(node), None))}
     if not chosen:
         return plan
-    found = dict(zip(chosen, ask(list(chosen.values())), strict=True))
+    ranges = ask(list(chosen.values()))
+    found = {
+        place: (look, range_)
+        for (place, look), range_ in zip(chosen.items(), ranges, strict=True)
+        if range_ is not None
+    }
 
     def rule(node: Node, before: Node) -> Node:
-        range_ = found.get(id(before))
-        if range_ is None:
-            return node
-        look = chosen[id(before)]
-        held = range_.holds(look.far.expression(), look.or_null, of_change=False)
-        return with_conditions(node, held, stays_left=look.far in node.inputs[0].schema)
+        if id(before) in found:
+            look, range_ = found[id(before)]
+            held = range_.holds(look.far.expression(), look.or_null, of_change=False)
+            node = with_conditions(node, held, stays_left=look.far in node.inputs[0].schema)
+        for below in _joined(before):
+            if id(below) in found:
+                look, range_ = found[id(below)]
+                for column, or_null in looks.also(before, look):
+                    held = range_.holds(column.expression(), or_null, of_change=False)
+                    node = with_conditions(node, held, stays_left=False)
+        return node
 
     return rebuilt(plan, rule)
+
+
+def _joined(node: Node) -> Iterator[Node]:
+    """The joins of which a join's left side consists: their columns are its own."""
+    if not isinstance(node, (LeftJoin, SemiJoin)):
+        return
+    left = node.left
+    while isinstance(left, (Filter, LeftJoin, SemiJoin)):
+        yield left
+        left = left.inputs[0]
+    yield left
 
 
 class _Looks:
@@ -89,15 +119,29 @@ class _Looks:
             if bounded.isdisjoint(far.schema) and _reads_change(near):
                 yield from self._between(node, near, far)
 
+    def also(self, node: Node, look: Ahead) -> Iterator[tuple[ColumnRef, bool]]:
+        """Columns of a join's right side that equal those of a look in its left one.
+
+        Spark finds them by itself where all joins are inner ones.
+
+        Yields:
+            Each, and whether NULL equals NULL.
+        """
+        left, right = node.inputs
+        for one, column, or_null in equalities(node):
+            known = one in (look.key, look.far) and one in left.schema
+            if known and column in right.schema and self._looks_up(right, column, look.kind):
+                yield column, or_null
+
     def _between(self, node: Node, near: Node, far: Node) -> Iterator[Ahead]:
         for key, column, or_null in equalities(node):
             if key not in near.schema or column not in far.schema:
                 continue
             kind = self._kind(near, key)
-            table = self._table(far, column)
-            if kind is None or table is None or self._origins.keys(near, key):
+            if kind is None or self._origins.keys(near, key):
                 continue
-            if family(kind) == family(self._kind(far, column)) and self._pays(near, table):
+            table = self._looks_up(far, column, kind)
+            if table is not None and self._pays(near, table):
                 yield Ahead(near, key, kind, column, or_null)
 
     def _kind(self, node: Node, column: ColumnRef) -> str | None:
@@ -106,8 +150,10 @@ class _Looks:
         kind = next(iter(found)) if len(found) == 1 else None
         return kind if family(kind) is not None else None
 
-    def _table(self, node: Node, column: ColumnRef) -> str | None:
-        """The table of whose state a column is read."""
+    def _looks_up(self, node: Node, column: ColumnRef, kind: str) -> str | None:
+        """The table of whose state a column is read, whose values are like those of a key."""
+        if family(self._kind(node, column)) != family(kind):
+            return None
         origins = self._origins.of(node, column) or ()
         found = {source for source, _, at in origins if at is not At.DELTA}
         return found.pop() if len(found) == 1 else None

@@ -47,6 +47,8 @@ def test_views_follow_a_dimension_whose_facts_are_looked_up_ahead(
         bench.view(f"select name from {joined} where not exists (select 1 from l where l.of = id)"),
         bench.view("select v, count(*) as n from l where of in (select id from p join n "
                    "on p.n = n.k where name > 'a') group by v"),
+        bench.view(f"select name, v from {joined} join l on l.of = p.id "
+                   "where p.id in (select of from l group by of having sum(v) > 5)"),
         bench.view(f"select name, w from {joined} join l on l.of = p.id left join c using (d)"),
     ]  # fmt: skip
     bench.sql("update n set name = concat(name, '!') where k = 2")

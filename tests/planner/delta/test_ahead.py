@@ -69,8 +69,17 @@ def counted(lake: Lake, table: str, rows: int | None) -> None:
             "join (select sk, sum(v) as t from s.l group by sk) g on g.sk = p.sk",
             "sk BETWEEN 1 AND 16",
         ),
+        (
+            f"{SALES.replace('group', 'where p.sk in (select sk from s.l where v > 20) group')}",
+            "= ( subquery.sk ) AND subquery.sk BETWEEN 1 AND 16 AND subquery.sk IN (1, 6, 11, 16)",
+        ),
+        (
+            "select n.name, l.v, r.v as w from s.n join s.p on p.nk = n.nk join s.l on l.sk = p.sk "
+            "left join s.l r on r.sk = l.sk and r.id <> l.id",
+            "r.sk BETWEEN 1 AND 16 AND r.sk IN (1, 6, 11, 16)",
+        ),
     ],
-    ids=["inner", "null safe", "left", "not exists", "grouped"],
+    ids=["inner", "null safe", "left", "not exists", "grouped", "also in", "also left"],
 )
 def test_what_comes_next_is_bounded(lake: Lake, sql: str, bound: str) -> None:
     assert bound in merged(lake, sql)
