@@ -127,3 +127,14 @@ _EXACT = {
 def exact(conf: Conf) -> AbstractContextManager[None]:
     """Let a statement read old versions as long as all of their files are there, and fail else."""
     return changed(conf, _EXACT)
+
+
+LISTED = {"spark.sql.parquet.pushdown.inFilterThreshold": "1000"}
+"""Of so many listed keys Parquet is told each (by default of ten), so that it leaves out the pages
+in which there is none; of more it is told the lowest and the highest one.
+"""
+
+
+def by_listed_keys(conf: Conf) -> AbstractContextManager[None]:
+    """Let a statement read the pages of tables that hold listed keys (docs/decisions/0020)."""
+    return changed(conf, LISTED)

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.sparkivm.conf import Conf, changed, exact, interpreted, only_now
+from dbt.adapters.sparkivm.conf import (
+    Conf,
+    by_listed_keys,
+    changed,
+    exact,
+    interpreted,
+    only_now,
+)
 from dbt.adapters.sparkivm.response import RefreshResponse
 from dbt.adapters.sparkivm.warehouse import Query, Row, SparkWarehouse
 from python_ivm.errors import Conflict
@@ -177,8 +184,12 @@ class Refresher:
         Raises:
             Conflict: If another run committed a refresh of this number before.
         """
-        run = interpreted(self._conf) if statement.small else nullcontext()
-        with only_now(self._conf, _commit_settings(statement)), exact(self._conf), run:
+        with ExitStack() as settings:
+            settings.enter_context(only_now(self._conf, _commit_settings(statement)))
+            settings.enter_context(exact(self._conf))
+            settings.enter_context(by_listed_keys(self._conf))
+            if statement.small:
+                settings.enter_context(interpreted(self._conf))
             rows = self._run(statement.sql)
         if statement.fence is None:
             return None
