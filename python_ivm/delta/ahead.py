@@ -10,20 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from python_ivm.algebra.columns import ColumnRef, columns_of
-from python_ivm.algebra.nodes import (
-    At,
-    Filter,
-    Join,
-    LeftJoin,
-    Node,
-    Scan,
-    SemiJoin,
-    WorkingTable,
-)
+from python_ivm.algebra.nodes import Filter, Join, LeftJoin, Node, SemiJoin, WorkingTable
 from python_ivm.algebra.normalize import rebuilt
 from python_ivm.delta.bounds import Range, with_conditions
 from python_ivm.delta.origins import Kinds, Origins, equalities, family
-from python_ivm.delta.reads import bounds_of_pairs
+from python_ivm.delta.reads import bounds_of_pairs, changes_in
 
 Pays = Callable[[Node, str], bool]
 """Whether it pays to ask what a plan gives, in order to read less of a source."""
@@ -77,17 +68,19 @@ def looked_ahead(plan: Node, kinds: Kinds, pays: Pays, ask: Ask) -> Node:
         if range_ is not None
     }
 
-    def rule(node: Node, before: Node) -> Node:
-        if id(before) in found:
-            look, range_ = found[id(before)]
-            held = range_.holds(look.far.expression(), look.or_null, of_change=False)
-            node = with_conditions(node, held, stays_left=look.far in node.inputs[0].schema)
-        for below in _joined(before):
+    def implied(node: Node) -> Iterator[tuple[Range, ColumnRef, bool]]:
+        if id(node) in found:
+            look, range_ = found[id(node)]
+            yield range_, look.far, look.or_null
+        for below in _joined(node):
             if id(below) in found:
                 look, range_ = found[id(below)]
-                for column, or_null in looks.also(before, look):
-                    held = range_.holds(column.expression(), or_null, of_change=False)
-                    node = with_conditions(node, held, stays_left=False)
+                yield from ((range_, *also) for also in looks.also(node, look))
+
+    def rule(node: Node, before: Node) -> Node:
+        for range_, column, or_null in implied(before):
+            held = range_.holds(column.expression(), or_null, of_change=False)
+            node = with_conditions(node, held, stays_left=column in before.inputs[0].schema)
         return node
 
     return rebuilt(plan, rule)
@@ -154,9 +147,8 @@ class _Looks:
         """The table of whose state a column is read, whose values are like those of a key."""
         if family(self._kind(node, column)) != family(kind):
             return None
-        origins = self._origins.of(node, column) or ()
-        found = {source for source, _, at in origins if at is not At.DELTA}
-        return found.pop() if len(found) == 1 else None
+        read = {key.source for key in self._origins.read(node, column)}
+        return read.pop() if len(read) == 1 else None
 
 
 def _places(node: Join | LeftJoin | SemiJoin) -> Iterator[tuple[Node, Node]]:
@@ -175,6 +167,4 @@ def _places(node: Join | LeftJoin | SemiJoin) -> Iterator[tuple[Node, Node]]:
 
 def _reads_change(node: Node) -> bool:
     """Whether what a plan gives is of a change, and can be asked for by itself."""
-    below = list(node.walk())
-    changed = any(isinstance(n, Scan) and n.at is At.DELTA for n in below)
-    return changed and not any(isinstance(n, WorkingTable) for n in below)
+    return bool(changes_in(node)) and not any(isinstance(n, WorkingTable) for n in node.walk())

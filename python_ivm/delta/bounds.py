@@ -15,7 +15,7 @@ from functools import reduce
 from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef
-from python_ivm.algebra.nodes import At, Filter, Join, LeftJoin, Node, SemiJoin
+from python_ivm.algebra.nodes import Filter, Join, LeftJoin, Node, SemiJoin
 from python_ivm.algebra.normalize import bottom_up
 from python_ivm.delta.origins import (
     DATE,
@@ -237,17 +237,15 @@ class _Traced:
     def read(self, node: Node, column: ColumnRef) -> frozenset[Key]:
         """The tables' columns that one of a join's inputs shows as a column."""
         below = self.origins.input_with(node, column)
-        origins = self.origins.of(below, column) if below is not None else None
-        return frozenset(Key(source, n) for source, n, at in origins or () if at is not At.DELTA)
+        return self.origins.read(below, column) if below is not None else frozenset()
 
     def _is_read(self, node: Node, column: ColumnRef, keys: frozenset[Key]) -> bool:
         """Whether a column comes from large tables, with values like those of the keys."""
-        origins = self.origins.of(node, column)
-        if not origins or all(at is At.DELTA for _, _, at in origins):
+        read = {key.source for key in self.origins.read(node, column)}
+        if not read:
             return False
         families = {family(self._kinds(key.source, key.column)) for key in keys}
         # The types of the state's own columns are not known: they are the keys of its groups.
         known = [kind for kind in self.origins.kinds(node, column) if kind is not None]
         families |= set(map(family, known))
-        read = {source for source, _, at in origins if at is not At.DELTA}
         return len(families) == 1 and any(map(self._large, sorted(read)))

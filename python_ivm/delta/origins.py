@@ -32,7 +32,7 @@ Kinds = Callable[[str, str], str | None]
 
 @dataclass(frozen=True, order=True)
 class Key:
-    """A column of a source's change."""
+    """A column of a source, or of its change."""
 
     source: str
     column: str
@@ -57,6 +57,11 @@ class Origins:
     def kinds(self, node: Node, column: ColumnRef) -> frozenset[str | None]:
         """The Spark types of those columns; none if it is computed."""
         return frozenset(self._kinds(s, name) for s, name, _ in self.of(node, column) or ())
+
+    def read(self, node: Node, column: ColumnRef) -> frozenset[Key]:
+        """The columns of tables, not of changes, that hold values of a column."""
+        origins = self.of(node, column) or frozenset()
+        return frozenset(Key(source, name) for source, name, at in origins if at is not At.DELTA)
 
     def keys(self, node: Node, column: ColumnRef) -> frozenset[Key]:
         """The columns of changes that hold all values of a column but NULL; none if others may."""

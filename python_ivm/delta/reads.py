@@ -91,6 +91,11 @@ def reads(plan: Node) -> list[Read]:
     return list(_Reads().below(plan, {}))
 
 
+def changes_in(plan: Node) -> set[str]:
+    """The sources whose change a plan reads."""
+    return {n.source for n in plan.walk() if isinstance(n, Scan) and n.at is At.DELTA}
+
+
 def bounds_of_pairs(node: Join | LeftJoin | SemiJoin) -> Bounds:
     """The columns of a join's pairs of rows that literals bound, by its conditions or below it."""
     return _Reads().of_pairs(node, {})

@@ -116,7 +116,7 @@ def values_query(columns: Sequence[tuple[Node, ColumnRef]], most: int, renderer:
     selects: list[exp.Query] = []
     for number, (plan, column) in enumerate(columns):
         value = Named("value", exp.cast(column.expression(), "string"))
-        which = Named("which", exp.cast(exp.Literal.number(number), "string"))
+        which = Named("which", exp.Literal.string(str(number)))
         values = renderer.query(Aggregate(plan, "found", (which, value), ()))
         selects.append(exp.Select().select("*").from_(values.limit(most).subquery("found")))
     return text(renderer.with_ctes(union_all(selects)))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
-from python_ivm.algebra.nodes import At, Node, Scan
+from python_ivm.algebra.nodes import At, Node
 from python_ivm.algebra.plans import size
-from python_ivm.delta.reads import Bound, Read, reads
+from python_ivm.delta.reads import Bound, Read, changes_in, reads
 from python_ivm.refresh.model import Model
 from python_ivm.sources.history import DataFile, SourceChange
 from python_ivm.state.layout import STATE
@@ -52,8 +52,7 @@ class ReadVolume:
         Args:
             plan: The plan of its source.
         """
-        rows = self._rows.values()
-        if None in rows or sum(filter(None, rows)) > FEW_ROWS:
+        if not _are_few(self._rows.values()):
             return False
         left: float = FEW_BYTES
         for read in sorted([_TARGET, *reads(plan)], key=lambda read: len(read.keys)):
@@ -105,8 +104,7 @@ class ReadVolume:
             near: The plan, of which the keys in the table would be asked for.
             far: The table, which they would bound.
         """
-        rows = [self._rows.get(source) for source in _changes_in(near)]
-        if None in rows or sum(filter(None, rows)) > FEW_ROWS:
+        if not _are_few([self._rows.get(source) for source in changes_in(near)]):
             return False
         whole = self._model.size(far)
         if whole is None or whole < _FAR:
@@ -117,7 +115,7 @@ class ReadVolume:
     def _cost(self, plan: Node) -> float | None:
         """The bytes that a plan reads, with those that its operators stand for."""
         total: float = OPERATOR * size(plan)
-        total += sum(CHANGED_ROW * (self._rows.get(source) or 0) for source in _changes_in(plan))
+        total += sum(CHANGED_ROW * (self._rows.get(source) or 0) for source in changes_in(plan))
         for read in reads(plan):
             weighed = self._weighed(read, unknown=0.0)
             if weighed is None:
@@ -134,9 +132,9 @@ class ReadVolume:
         return bytes_ * part * (STATE_WEIGHT if self._model.is_state(read.source) else 1)
 
 
-def _changes_in(plan: Node) -> set[str]:
-    """The sources whose change a plan reads."""
-    return {n.source for n in plan.walk() if isinstance(n, Scan) and n.at is At.DELTA}
+def _are_few(rows: Collection[int | None]) -> bool:
+    """Whether few rows changed in some sources together; not if that is not known of one."""
+    return None not in rows and sum(filter(None, rows)) <= FEW_ROWS
 
 
 def share(read: Read, files: Callable[[str], Sequence[DataFile] | None], unknown: float) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 
 from dbt.adapters.events.logging import AdapterLogger
@@ -184,12 +184,13 @@ class Refresher:
         Raises:
             Conflict: If another run committed a refresh of this number before.
         """
-        with ExitStack() as settings:
-            settings.enter_context(only_now(self._conf, _commit_settings(statement)))
-            settings.enter_context(exact(self._conf))
-            settings.enter_context(by_listed_keys(self._conf))
-            if statement.small:
-                settings.enter_context(interpreted(self._conf))
+        run = interpreted(self._conf) if statement.small else nullcontext()
+        with (
+            only_now(self._conf, _commit_settings(statement)),
+            exact(self._conf),
+            by_listed_keys(self._conf),
+            run,
+        ):
             rows = self._run(statement.sql)
         if statement.fence is None:
             return None
