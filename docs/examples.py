@@ -109,12 +109,17 @@ class Catalog:
         """The keys of a change: two orders of two days; and how Spark would group by a session."""
         if sql.startswith("EXPLAIN"):
             return [["MergingSessions"]]
-        query = sqlglot.parse_one(sql, read="spark")
-        names = [column.name for column in query.find_all(exp.Column)]
-        return [
-            [day if TYPES.get(name) == "date" else number for name in names]
-            for day, number in (("2024-04-28", "1041"), ("2024-05-01", "1043"))
-        ]
+        rows: list[list[str | None]] = []
+        for change in sqlglot.parse_one(sql, read="spark").find_all(exp.Subquery):
+            which, *values = change.this.selects
+            columns = [value.find(exp.Column) for value in values]
+            for day, number in (("2024-04-28", "1041"), ("2024-05-01", "1043")):
+                texts = [
+                    (day if TYPES.get(column.name) == "date" else number) if column else None
+                    for column in columns
+                ]
+                rows.append([which.this.name, *texts])
+        return rows
 
     def user_functions(self) -> Sequence[str]:
         """None."""

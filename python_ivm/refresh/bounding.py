@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
 from python_ivm.algebra.columns import ColumnRef
@@ -57,32 +57,37 @@ class Bounding:
 
     def _ranges(self, keys: Collection[Key]) -> Mapping[Key, Range]:
         """What the sources' change feeds hold of keys."""
+        sources = sorted({key.source for key in keys})
+        asked = {s: sorted(key.column for key in keys if key.source == s) for s in sources}
+        try:
+            values = self._rows(emit.keys_query, asked, _MOST_LISTED + 1)
+            many = {s: asked[s] for s, rows in values.items() if len(rows) > _MOST_LISTED}
+            for source, (extremes,) in self._rows(emit.range_query, many).items():
+                values[source] = [extremes[::2], extremes[1::2]]
+        except Exception:
+            return {}  # a feed that cannot be read bounds nothing: the MERGE will say why
         found: dict[Key, Range] = {}
-        for source in sorted({key.source for key in keys}):
-            asked = sorted(key for key in keys if key.source == source)
-            try:
-                values, every = self._values(source, [key.column for key in asked])
-            except Exception:
-                continue  # a feed that cannot be read bounds nothing: the MERGE will say why
-            for key, texts in zip(asked, values, strict=True):
-                range_ = Range.of(self._kind(key.source, key.column), texts, every)
-                if range_ is not None:
-                    found[key] = range_
+        for key in sorted(keys):
+            place = asked[key.source].index(key.column)
+            texts = [row[place] for row in values[key.source]]
+            kind = self._kind(key.source, key.column)
+            range_ = Range.of(kind, texts, every=key.source not in many)
+            if range_ is not None:
+                found[key] = range_
         return found
 
-    def _values(self, source: str, columns: list[str]) -> tuple[list[list[str | None]], bool]:
-        """All values of columns of a change if they are few, else the lowest and the highest.
-
-        Returns:
-            The values, column by column, and whether they are all.
-        """
-        change = self._changes[source]
-        query = emit.keys_query(change, columns, _MOST_LISTED + 1)
-        rows = self._model.warehouse.texts(query)
-        if len(rows) <= _MOST_LISTED:
-            return [[row[i] for row in rows] for i in range(len(columns))], True
-        (row,) = self._model.warehouse.texts(emit.range_query(change, columns))
-        return [list(row[2 * i : 2 * i + 2]) for i in range(len(columns))], False
+    def _rows(
+        self, query: Callable[..., str], asked: Mapping[str, Sequence[str]], *most: int
+    ) -> dict[str, Sequence[Sequence[str | None]]]:
+        """What one query tells of columns of several changes, by source."""
+        if not asked:
+            return {}
+        changes = [(self._changes[source], columns) for source, columns in asked.items()]
+        rows = self._model.warehouse.texts(query(changes, *most))
+        return {
+            source: [values for which, *values in rows if which == str(number)]
+            for number, source in enumerate(asked)
+        }
 
     def _ahead(self, looks: Sequence[Ahead]) -> Sequence[Range | None]:
         """What the keys of looks ahead are, asked in one query."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -91,24 +91,38 @@ def change_feed(source: SourceChange) -> exp.Select:
     return exp.Select().from_(exp.Table(this=feed))
 
 
-def keys_query(source: SourceChange, columns: Sequence[str], most: int) -> str:
-    """A query of some combinations of columns in a change, as texts."""
-    items = [
-        exp.alias_(exp.cast(value, "string"), f"v{number}")
-        for number, value in enumerate(_stored_columns(source, columns), 1)
-    ]
-    return text(change_feed(source).select(*items).distinct().limit(most))
+def keys_query(changes: Sequence[tuple[SourceChange, Sequence[str]]], most: int) -> str:
+    """A query of some combinations of columns of each change: which change's, and their texts."""
+    found = [s.distinct().limit(most).subquery("found") for s in _texts(changes, lambda c: [c])]
+    return text(union_all([exp.Select().select("*").from_(rows) for rows in found]))
 
 
-def range_query(source: SourceChange, columns: Sequence[str]) -> str:
-    """A query of one row: the lowest and the highest value of columns of a change, as texts."""
-    extremes = [
-        exp.cast(extreme(this=value.copy()), "string")
-        for value in _stored_columns(source, columns)
-        for extreme in (exp.Min, exp.Max)
+def range_query(changes: Sequence[tuple[SourceChange, Sequence[str]]]) -> str:
+    """A query of one row for each change: which change's, each column's lowest and highest text."""
+    return text(union_all(_texts(changes, lambda c: [exp.Min(this=c), exp.Max(this=c.copy())])))
+
+
+def _texts(
+    changes: Sequence[tuple[SourceChange, Sequence[str]]],
+    told: Callable[[exp.Expr], Sequence[exp.Expr]],
+) -> list[exp.Select]:
+    """SELECTs of each change's number and of what is told of its columns, as texts."""
+    values = [
+        [exp.cast(value, "string") for name in names for value in told(_stored(source, name))]
+        for source, names in changes
     ]
-    named = [exp.alias_(value, f"v{number}") for number, value in enumerate(extremes, 1)]
-    return text(change_feed(source).select(*named))
+    width = max(map(len, values))
+    selects: list[exp.Select] = []
+    for number, ((source, _), own) in enumerate(zip(changes, values, strict=True)):
+        padded = [*own, *(exp.null() for _ in range(width - len(own)))]
+        named = [exp.alias_(value, f"v{place}") for place, value in enumerate(padded, 1)]
+        which = exp.alias_(exp.Literal.string(str(number)), "which")
+        selects.append(change_feed(source).select(which, *named))
+    return selects
+
+
+def _stored(source: SourceChange, column: str) -> exp.Expr:
+    return stored_as(column, source.stored).unalias()
 
 
 def values_query(columns: Sequence[tuple[Node, ColumnRef]], most: int, renderer: Renderer) -> str:
@@ -120,10 +134,6 @@ def values_query(columns: Sequence[tuple[Node, ColumnRef]], most: int, renderer:
         values = renderer.query(Aggregate(plan, "found", (which, value), ()))
         selects.append(exp.Select().select("*").from_(values.limit(most).subquery("found")))
     return text(renderer.with_ctes(union_all(selects)))
-
-
-def _stored_columns(source: SourceChange, columns: Sequence[str]) -> list[exp.Expr]:
-    return [stored_as(name, source.stored).unalias() for name in columns]
 
 
 def probe_query(rows: Node, arguments: tuple[Named, ...], renderer: Renderer) -> str:

@@ -471,7 +471,7 @@ def _add_join(
     return select
 
 
-def union_all(parts: list[exp.Query]) -> exp.Query:
+def union_all(parts: Sequence[exp.Query]) -> exp.Query:
     """The bag union of queries; those that are cut off stand in parentheses."""
     cut = [part.subquery() if part.args.get("offset") else part for part in parts]
     result: exp.Query = cut[0]
