@@ -60,9 +60,9 @@ class Bounding:
         sources = sorted({key.source for key in keys})
         asked = {s: sorted(key.column for key in keys if key.source == s) for s in sources}
         try:
-            values = self._rows(emit.keys_query, asked, _MOST_LISTED + 1)
+            values = self._told(partial(emit.keys_query, most=_MOST_LISTED + 1), asked)
             many = {s: asked[s] for s, rows in values.items() if len(rows) > _MOST_LISTED}
-            for source, (extremes,) in self._rows(emit.range_query, many).items():
+            for source, (extremes,) in self._told(emit.range_query, many).items():
                 values[source] = [extremes[::2], extremes[1::2]]
         except Exception:
             return {}  # a feed that cannot be read bounds nothing: the MERGE will say why
@@ -76,18 +76,21 @@ class Bounding:
                 found[key] = range_
         return found
 
-    def _rows(
-        self, query: Callable[..., str], asked: Mapping[str, Sequence[str]], *most: int
-    ) -> dict[str, Sequence[Sequence[str | None]]]:
+    def _told(
+        self, query: Callable[[emit.Asked], str], asked: Mapping[str, Sequence[str]]
+    ) -> dict[str, list[list[str | None]]]:
         """What one query tells of columns of several changes, by source."""
         if not asked:
             return {}
         changes = [(self._changes[source], columns) for source, columns in asked.items()]
-        rows = self._model.warehouse.texts(query(changes, *most))
-        return {
-            source: [values for which, *values in rows if which == str(number)]
-            for number, source in enumerate(asked)
-        }
+        return dict(zip(asked, self._rows(query(changes), len(changes)), strict=True))
+
+    def _rows(self, query: str, parts: int) -> list[list[list[str | None]]]:
+        """The rows of a query of several parts, whose first column is the part's number."""
+        found: list[list[list[str | None]]] = [[] for _ in range(parts)]
+        for which, *values in self._model.warehouse.texts(query):
+            found[int(str(which))].append(values)
+        return found
 
     def _ahead(self, looks: Sequence[Ahead]) -> Sequence[Range | None]:
         """What the keys of looks ahead are, asked in one query."""
@@ -96,11 +99,12 @@ class Bounding:
         columns = [(look.near, look.key) for look in looks]
         query = emit.values_query(columns, _MOST_AHEAD + 1, renderer)
         try:
-            rows = self._model.warehouse.texts(query)
+            rows = self._rows(query, len(looks))
         except Exception:
             return [None] * len(looks)  # the MERGE, which computes the same, will say why
-        values = [[value for which, value in rows if which == str(n)] for n in range(len(looks))]
         return [
-            Range.of(look.kind, found, every=True) if len(found) <= _MOST_AHEAD else None
-            for look, found in zip(looks, values, strict=True)
+            Range.of(look.kind, [value for (value,) in found], every=True)
+            if len(found) <= _MOST_AHEAD
+            else None
+            for look, found in zip(looks, rows, strict=True)
         ]

@@ -80,6 +80,10 @@ def source_relations(
     return SourceRelations(read, changed, stored, clock.literals() if clock else {})
 
 
+Asked = Sequence[tuple[SourceChange, Sequence[str]]]
+"""Changes, each with columns that are asked about."""
+
+
 def change_feed(source: SourceChange) -> exp.Select:
     """A SELECT of nothing yet from a source's change feed."""
     feed = exp.func(
@@ -91,21 +95,17 @@ def change_feed(source: SourceChange) -> exp.Select:
     return exp.Select().from_(exp.Table(this=feed))
 
 
-def keys_query(changes: Sequence[tuple[SourceChange, Sequence[str]]], most: int) -> str:
+def keys_query(changes: Asked, most: int) -> str:
     """A query of some combinations of columns of each change: which change's, and their texts."""
-    found = [s.distinct().limit(most).subquery("found") for s in _texts(changes, lambda c: [c])]
-    return text(union_all([exp.Select().select("*").from_(rows) for rows in found]))
+    return text(_some([s.distinct() for s in _texts(changes, lambda column: [column])], most))
 
 
-def range_query(changes: Sequence[tuple[SourceChange, Sequence[str]]]) -> str:
+def range_query(changes: Asked) -> str:
     """A query of one row for each change: which change's, each column's lowest and highest text."""
     return text(union_all(_texts(changes, lambda c: [exp.Min(this=c), exp.Max(this=c.copy())])))
 
 
-def _texts(
-    changes: Sequence[tuple[SourceChange, Sequence[str]]],
-    told: Callable[[exp.Expr], Sequence[exp.Expr]],
-) -> list[exp.Select]:
+def _texts(changes: Asked, told: Callable[[exp.Expr], Sequence[exp.Expr]]) -> list[exp.Select]:
     """SELECTs of each change's number and of what is told of its columns, as texts."""
     values = [
         [exp.cast(value, "string") for name in names for value in told(_stored(source, name))]
@@ -116,8 +116,7 @@ def _texts(
     for number, ((source, _), own) in enumerate(zip(changes, values, strict=True)):
         padded = [*own, *(exp.null() for _ in range(width - len(own)))]
         named = [exp.alias_(value, f"v{place}") for place, value in enumerate(padded, 1)]
-        which = exp.alias_(exp.Literal.string(str(number)), "which")
-        selects.append(change_feed(source).select(which, *named))
+        selects.append(change_feed(source).select(exp.alias_(_which(number), "which"), *named))
     return selects
 
 
@@ -130,10 +129,19 @@ def values_query(columns: Sequence[tuple[Node, ColumnRef]], most: int, renderer:
     selects: list[exp.Query] = []
     for number, (plan, column) in enumerate(columns):
         value = Named("value", exp.cast(column.expression(), "string"))
-        which = Named("which", exp.Literal.string(str(number)))
-        values = renderer.query(Aggregate(plan, "found", (which, value), ()))
-        selects.append(exp.Select().select("*").from_(values.limit(most).subquery("found")))
-    return text(renderer.with_ctes(union_all(selects)))
+        which = Named("which", _which(number))
+        selects.append(renderer.query(Aggregate(plan, "found", (which, value), ())))
+    return text(renderer.with_ctes(_some(selects, most)))
+
+
+def _some(queries: Sequence[exp.Query], most: int) -> exp.Query:
+    """At most so many rows of each of several queries."""
+    found = [query.limit(most).subquery("found") for query in queries]
+    return union_all([exp.Select().select("*").from_(rows) for rows in found])
+
+
+def _which(number: int) -> exp.Expr:
+    return exp.Literal.string(str(number))
 
 
 def probe_query(rows: Node, arguments: tuple[Named, ...], renderer: Renderer) -> str:

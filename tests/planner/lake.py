@@ -60,6 +60,7 @@ class Lake:
         self.models: dict[str, str] = {}
         self.now = instant("2024-05-01 12:00:00")
         self.executed: list[Statement] = []
+        self.asked: list[str] = []
         self.functions: list[str] = []
         self.defined: dict[str, tuple[str, str]] = {}
         self._translated: dict[str, str] = {}
@@ -350,6 +351,7 @@ class Lake:
 
     def texts(self, sql: str) -> Sequence[Sequence[str | None]]:
         """The rows of a query whose columns are texts."""
+        self.asked.append(sql)
         return self.db.execute(self.duck(sql)).fetchall()
 
     def user_functions(self) -> Sequence[str]:

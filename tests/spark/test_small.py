@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from dbt.adapters.sparkivm.conf import INTERPRETED, LISTED
-from python_ivm.refresh import strategy
+from python_ivm.refresh import bounding, strategy
 from python_ivm.refresh.model import Model
 from tests.spark import workbench
 from tests.spark.workbench import Bench, query
@@ -16,6 +18,17 @@ USUAL = {
     "spark.sql.codegen.factoryMode": "FALLBACK",
     "spark.sql.parquet.pushdown.inFilterThreshold": "10",
 }
+
+
+def tell_merges(monkeypatch: pytest.MonkeyPatch, note: Callable[[str], None]) -> None:
+    """Tell of each MERGE before it runs."""
+
+    def noting(handle: workbench.SessionHandle, sql: str) -> list[workbench.Row]:
+        if sql.startswith("MERGE"):
+            note(sql)
+        return query(handle, sql)
+
+    monkeypatch.setattr(workbench, "query", noting)
 
 
 def test_a_state_of_large_files_gets_deletion_vectors(
@@ -50,13 +63,11 @@ def test_small_refreshes_are_interpreted_and_large_reads_bounded(
     def settings() -> dict[str, str]:
         return {key: str(bench.handle.session.conf.get(key)) for key in USUAL}
 
-    def noting(handle: workbench.SessionHandle, sql: str) -> list[workbench.Row]:
-        if sql.startswith("MERGE"):
-            during.append(settings())
-            merges.append(sql)
-        return query(handle, sql)
+    def note(merge: str) -> None:
+        during.append(settings())
+        merges.append(merge)
 
-    monkeypatch.setattr(workbench, "query", noting)
+    tell_merges(monkeypatch, note)
     bench.table("a", "k int, v int", "(1, 7)", "(2, 8)")
     bench.table("b", "v int, w int", "(7, 1)", "(8, 2)", "(null, 3)")
     bench.view("select a.k, b.w from a join b on a.v = b.v")
@@ -72,3 +83,27 @@ def test_small_refreshes_are_interpreted_and_large_reads_bounded(
     assert during == [INTERPRETED | LISTED, USUAL | LISTED]
     assert "b.v BETWEEN 7 AND 8" in merges[-1]
     assert settings() == USUAL
+
+
+def test_sources_are_asked_together_of_which_one_has_more_keys(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Model, "size", lambda self, source: 2**40)
+    merges: list[str] = []
+    tell_merges(monkeypatch, lambda merge: merges.append(" ".join(merge.split())))
+    bench.table("a", "k int, d date, v int", "(1, date'2024-01-01', 7)", "(2, null, 8)")
+    bench.table("b", "k smallint, w int", "(1, 1)", "(2, 2)", "(null, 3)")
+    bench.table("c", "d date, x int", "(date'2024-01-01', 1)", "(date'2024-01-09', 2)")
+    view = bench.view("select v, w, x from a join b on b.k = a.k join c on c.d = a.d")
+    for most in (1000, 1):
+        monkeypatch.setattr(bounding, "_MOST_LISTED", most)
+        bench.sql(
+            "insert into a values (1, date'2024-01-09', 5), (4, date'2024-01-01', 6)",
+            "insert into b values (2, 7), (4, 8)",
+        )
+        bench.refresh("incremental")
+        view.check()
+        assert "b.k BETWEEN 1 AND 4" in merges[-1]
+        assert "c.d BETWEEN CAST('2024-01-01' AS DATE) AND CAST('2024-01-09' AS DATE)" in merges[-1]
+        assert "a.k BETWEEN 2 AND 4" in merges[-1]
+        assert ("b.k IN (1, 4)" in merges[-1]) is (most == 1000)

@@ -25,14 +25,6 @@ def lake() -> Lake:
     return made
 
 
-def questions(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What is asked of change feeds from now on."""
-    asked: list[str] = []
-    texts = lake.texts
-    monkeypatch.setattr(lake, "texts", lambda sql: [asked.append(sql), texts(sql)][1])
-    return asked
-
-
 def refreshed(lake: Lake) -> str:
     """The MERGE after changes of all three tables, on one line: three orders, two parts, a line."""
     lake.run("m", MODEL)
@@ -44,10 +36,9 @@ def refreshed(lake: Lake) -> str:
     return " ".join(lake.executed[-1].sql.split())
 
 
-def test_all_changed_sources_are_asked_at_once(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = questions(lake, monkeypatch)
+def test_all_changed_sources_are_asked_at_once(lake: Lake) -> None:
     merge = refreshed(lake)
-    assert len(asked) == 1
+    assert len(lake.asked) == 1
     assert "l.ok IN (3, 5, 9)" in merge
     assert "l.pk IN (4, 7)" in merge
     assert "o.ok = 11" in merge
@@ -58,9 +49,8 @@ def test_those_with_many_keys_are_asked_for_ranges_at_once(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bounding, "_MOST_LISTED", 1)
-    asked = questions(lake, monkeypatch)
     merge = refreshed(lake)
-    assert len(asked) == 2
+    assert len(lake.asked) == 2
     assert "l.ok BETWEEN 3 AND 9" in merge
     assert "l.pk BETWEEN 4 AND 7" in merge
     assert "k IN (" not in merge
