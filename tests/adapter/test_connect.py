@@ -124,6 +124,26 @@ def test_sessions_are_apart(project: DbtProject) -> None:
     first.close()
 
 
+def test_sessions_share_the_code_that_spark_generates(project: DbtProject) -> None:
+    loader = "java_method('org.apache.spark.util.Utils', 'getContextOrSparkClassLoader')"
+    by_driver, by_task = f"select {loader}", f"select {loader} from range(2) where id = 1"
+    first, second = handle(project), handle(project)
+    assert fetch(first, by_driver) == fetch(second, by_driver)
+    assert fetch(first, by_task) == fetch(second, by_task)
+    first.close()
+    second.close()
+
+
+def test_a_profile_can_ask_for_sessions_with_jars_of_their_own(project: DbtProject) -> None:
+    profile = project.credentials
+    profile.server_side_parameters["spark.sql.artifact.isolation.enabled"] = "true"
+    loader = "select java_method('org.apache.spark.util.Utils', 'getContextOrSparkClassLoader')"
+    first, second = connect.new_handle(profile), connect.new_handle(profile)
+    assert fetch(first, loader) != fetch(second, loader)
+    first.close()
+    second.close()
+
+
 def test_a_profiles_settings_are_its_own(project: DbtProject) -> None:
     profile = project.credentials
     del profile.server_side_parameters["spark.sql.session.timeZone"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import uuid
 import warnings
 from functools import partial
 from typing import TYPE_CHECKING
@@ -32,6 +33,10 @@ THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 DEFAULT_PORT = 15002  # Spark's own
 _TRIES = 3  # within a second: enough for a server that is just about to answer
 _ADVICE = "The Spark at {url} runs with other settings, which only its restart can change."
+_ISOLATION = {
+    "spark.sql.artifact.isolation.enabled": "false",
+    "spark.sql.artifact.isolation.alwaysApplyClassloader": "false",
+}
 _warned: dict[str, set[tuple[str, str]]] = {}
 _lock = threading.Lock()
 
@@ -70,17 +75,20 @@ def new_session(credentials: SparkIvmCredentials) -> SparkSession:
     builder = _channel(url, credentials, server)
     session = SparkSession.builder.channelBuilder(builder).create()
     patient = session.client.get_retry_policies()
-    session.client.set_retry_policies([_first_tries(credentials, DefaultPolicy)])
+    hasty = [_first_tries(credentials, DefaultPolicy)]
+    session.client.set_retry_policies(hasty)
     try:
         actual = session.conf.getAll
     except Exception as error:
         session.client.close()
         logger.debug(errors.trace_of(error) or repr(error))
         raise FailedToConnectError(_refusal(error, builder.host, url, server)) from None
-    if urlsplit(url).hostname not in THIS_MACHINE:
-        # Networks have pauses; a Spark on this machine that does not answer is gone.
-        session.client.set_retry_policies(patient)
     user = credentials.server_side_parameters
+    if server is not None and not user.keys() & _ISOLATION.keys():
+        session = _sharing_code(session, builder)
+    # Networks have pauses; a Spark on this machine that does not answer is gone.
+    is_near = urlsplit(url).hostname in THIS_MACHINE
+    session.client.set_retry_policies(hasty if is_near else patient)
     wanted, requested = dict(user), frozenset[str]()
     if server is not None:
         wanted = start_settings(credentials.master, user, folder, spark_defaults(os.environ))
@@ -90,6 +98,35 @@ def new_session(credentials: SparkIvmCredentials) -> SparkSession:
         started = Started(actual, requested, _warned.setdefault(url, set()))
         apply(session, started, wanted, user, _ADVICE.format(url=_shown(url)))  # type: ignore[arg-type]
     return session
+
+
+def _sharing_code(session: SparkSession, builder: ChannelBuilder) -> SparkSession:
+    """A session in place of `session`, with the code that Spark generated for sessions before it.
+
+    A server of Spark Connect gives each session a class loader of its own, for JARs that its client
+    may send, and Spark keeps generated code by class loader: each connection of dbt would compile
+    it anew. Whether a session has a loader is settled when the server makes it; a clone is made
+    with the settings of the session that it is cloned from.
+
+    Args:
+        session: A new one; released, unless the server cannot clone it: then it is given back.
+        builder: How it was connected.
+    """
+    from pyspark.sql.connect.client import ChannelBuilder
+    from pyspark.sql.connect.session import SparkSession
+
+    number = str(uuid.uuid4())
+    try:
+        for key, value in _ISOLATION.items():
+            session.conf.set(key, value)
+        # The clone that PySpark gives cannot be stopped: only its connection is let go of.
+        session.cloneSession(number).client.close()
+    except Exception as error:
+        logger.debug(f"Every session compiles its own code: {errors.message_of(error)}")
+        return session
+    _release(session)
+    builder.set(ChannelBuilder.PARAM_SESSION_ID, number)
+    return SparkSession.builder.channelBuilder(builder).create()
 
 
 def rows_at_hand(frame: DataFrame) -> tuple[StructType, list[Row]] | None:
