@@ -171,11 +171,11 @@ class IvmMixin(metaclass=AdapterMeta):
     def _ivm_rows(self, sql: str) -> list[Row]:
         _, cursor = self.connections.add_query(sql, auto_begin=False)
         with self.connections.exception_handler(sql):
+            if isinstance(cursor, SessionHandle):  # whose columns would be one more question
+                return [row.asDict() for row in cursor.fetchall()]
             names = [column[0] for column in cursor.description or []]
             rows = cursor.fetchall() if names else []
-        if not isinstance(self.connections.get_thread_connection().handle, SessionHandle):
-            rows = [map(of_server, row) for row in rows or []]
-        return [dict(zip(names, row, strict=True)) for row in rows or []]
+        return [dict(zip(names, map(of_server, row), strict=True)) for row in rows or []]
 
 
 def _only_read(graph: Mapping[str, Any]) -> set[tuple[str, str]]:
