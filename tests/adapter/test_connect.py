@@ -36,6 +36,8 @@ CHEAP = """
 {{ config(materialized='incremental_ivm') }}
 select id, total from connect.orders where total < 10
 """
+LOADER = "java_method('org.apache.spark.util.Utils', 'getContextOrSparkClassLoader')"
+"""The class loader that is in use, as text."""
 FEED = "using delta tblproperties (delta.enableChangeDataFeed = true)"
 
 
@@ -125,10 +127,9 @@ def test_sessions_are_apart(project: DbtProject) -> None:
 
 
 def test_sessions_share_the_code_that_spark_generates(project: DbtProject) -> None:
-    loader = "java_method('org.apache.spark.util.Utils', 'getContextOrSparkClassLoader')"
-    by_driver, by_task = f"select {loader}", f"select {loader} from range(2) where id = 1"
     first, second = handle(project), handle(project)
-    assert fetch(first, by_driver) == fetch(second, by_driver)
+    assert fetch(first, f"select {LOADER}") == fetch(second, f"select {LOADER}")
+    by_task = f"select {LOADER} from range(2) where id = 1"
     assert fetch(first, by_task) == fetch(second, by_task)
     first.close()
     second.close()
@@ -137,11 +138,22 @@ def test_sessions_share_the_code_that_spark_generates(project: DbtProject) -> No
 def test_a_profile_can_ask_for_sessions_with_jars_of_their_own(project: DbtProject) -> None:
     profile = project.credentials
     profile.server_side_parameters["spark.sql.artifact.isolation.enabled"] = "true"
-    loader = "select java_method('org.apache.spark.util.Utils', 'getContextOrSparkClassLoader')"
     first, second = connect.new_handle(profile), connect.new_handle(profile)
-    assert fetch(first, loader) != fetch(second, loader)
+    assert fetch(first, f"select {LOADER}") != fetch(second, f"select {LOADER}")
     first.close()
     second.close()
+
+
+def test_a_session_that_cannot_be_cloned_is_kept(
+    project: DbtProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(session: object, number: str) -> None:
+        raise RuntimeError("no")
+
+    monkeypatch.setattr("pyspark.sql.connect.session.SparkSession.cloneSession", refused)
+    session = handle(project)
+    assert fetch(session, "select current_timezone()") == [("Asia/Tokyo",)]
+    session.close()
 
 
 def test_a_profiles_settings_are_its_own(project: DbtProject) -> None:
