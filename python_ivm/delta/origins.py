@@ -76,7 +76,7 @@ class Origins:
         return self._once("inputs", node, lambda: _inputs_by_column(node)).get(column)
 
     def _below(self, node: Node, column: ColumnRef) -> Tables | None:
-        widened = False
+        widened = masked = False
         match node:
             case Scan():
                 return frozenset({(node.source, column.name, node.at)})
@@ -94,6 +94,8 @@ class Origins:
                 item = next((i.expression for i in items if i.name == column.name), None)
                 if isinstance(item, exp.Cast) and item.to.is_type("bigint"):
                     item, widened = item.this, True
+                if isinstance(item, exp.Case) and (shown := _or_null(item)) is not None:
+                    item, masked = shown, True
                 if not isinstance(item, exp.Column):
                     return None
                 column = ColumnRef(item.table, item.name)
@@ -103,6 +105,8 @@ class Origins:
         own = self.of(below, column)
         if widened and not all(self._kinds(s, name) in WHOLE_NUMBERS for s, name, _ in own or ()):
             return None
+        if masked and not all(at is At.DELTA for _, _, at in own or ()):
+            return None  # no condition on it reaches the tables
         return own and (self._of_equal(node, column, own) or own)
 
     def _of_equal(self, node: Node, column: ColumnRef, own: Tables) -> Tables | None:
@@ -149,6 +153,15 @@ def family(kind: str | None) -> str | None:
     if kind in WHOLE_NUMBERS:
         return "whole number"
     return DATE if kind == DATE else None
+
+
+def _or_null(case: exp.Case) -> exp.Expr | None:
+    """What an expression gives that else gives NULL (``CASE WHEN .. THEN .. END``)."""
+    branches = case.args["ifs"]
+    if len(branches) != 1 or case.args.get("this") or case.args.get("default"):
+        return None
+    shown: exp.Expr = branches[0].args["true"]
+    return shown
 
 
 def _equal_columns(node: Node) -> dict[ColumnRef, list[ColumnRef]]:

@@ -9,6 +9,7 @@ from python_ivm.algebra.columns import ColumnRef
 from python_ivm.algebra.nodes import Node
 from python_ivm.delta.ahead import Ahead, looked_ahead
 from python_ivm.delta.bounds import Range, bounded, looked_up
+from python_ivm.delta.early import early
 from python_ivm.delta.origins import Key
 from python_ivm.refresh import emit
 from python_ivm.refresh.model import Model
@@ -45,7 +46,8 @@ class Bounding:
     ) -> tuple[Node, Mapping[ColumnRef, Range]]:
         """The plan with bounds, and the ranges of those columns that have one."""
         plan, ranges = bounded(plan, columns, STATE, self._kind, self._ranges, self._large)
-        return looked_ahead(plan, self._kind, self._volume.pays_to_ask, self._ahead), ranges
+        plan = looked_ahead(plan, self._kind, self._volume.pays_to_ask, self._ahead)
+        return early(plan), ranges
 
     def looked_up(self, plan: Node, columns: Sequence[ColumnRef]) -> frozenset[Key]:
         """The columns by which changed keys look up rows of sources and of the state."""

@@ -22,6 +22,8 @@ OPERATOR = 2 * 2**20
 """So many bytes are read in the time that an operator of a plan takes by itself."""
 CHANGED_ROW = 100
 """Bytes of the change feed for each changed row, of which it has the old and the new values."""
+FEW_LEFT = 0.4
+"""A byte counts for so much if few rows are left right after reading: the others are dropped."""
 _DEARER = 1.25
 """So many times dearer than to compute the query anew must it be to follow a change: both costs are
 guesses."""
@@ -120,7 +122,8 @@ class ReadVolume:
             weighed = self._weighed(read, unknown=0.0)
             if weighed is None:
                 return None
-            total += weighed
+            few = any(bound.is_few for bound in read.keys.values())
+            total += weighed * (FEW_LEFT if few else 1)
         return total
 
     def _weighed(self, read: Read, unknown: float) -> float | None:

@@ -67,6 +67,11 @@ def merged(lake: Lake, sql: str) -> str:
             "where x.k = b.k",
             "b.k BETWEEN 3 AND 5",
         ),
+        (
+            "select x.w, a.v, c.w as u from s.b x full join s.a a on a.d = x.d "
+            "full join s.b c on c.k = a.k",
+            "WHERE c.k BETWEEN 3 AND 5",
+        ),
     ],
 )
 def test_a_key_that_equals_a_changed_one_is_bounded(lake: Lake, sql: str, bound: str) -> None:
@@ -80,6 +85,28 @@ def test_a_key_that_equals_a_changed_one_is_bounded(lake: Lake, sql: str, bound:
 def test_other_conditions_bound_nothing(lake: Lake, condition: str) -> None:
     text = merged(lake, f"select a.t, b.t as u from s.a a join s.b b on {condition}")
     assert "BETWEEN" not in text
+
+
+def test_a_key_that_the_query_itself_shows_or_not_bounds_what_is_joined(lake: Lake) -> None:
+    """A value or NULL: no other one. But nothing reaches a table through the choice."""
+    shown = "(select case when v > 30 then k end as k, v from s.{}) {}".format
+    sql = f"select a.v, b.w from {shown('a', 'a')} join s.b b on a.k = b.k"
+    assert "b.k BETWEEN 3 AND 5" in merged(lake, sql)
+    shown = "(select case when w > 30 then k end as k, w from s.{}) {}".format
+    lake.run("n", f"select a.v, b.w from s.a a join {shown('b', 'b')} on a.k = b.k")
+    lake.change("a", insert=[(7, None, None, 1)])
+    lake.run("n", f"select a.v, b.w from s.a a join {shown('b', 'b')} on a.k = b.k")
+    lake.check("n")
+    assert "k = 7" not in lake.executed[-1].sql
+
+
+@pytest.mark.parametrize("end", ["else 5 end", "when v < 0 then 5 end"])
+def test_a_key_that_may_be_another_value_bounds_nothing(lake: Lake, end: str) -> None:
+    sql = (
+        f"select a.v, b.w from (select case when v > 30 then k {end} as k, v from s.a) a "
+        "join s.b b on a.k = b.k"
+    )
+    assert "b.k BETWEEN" not in merged(lake, sql)
 
 
 @pytest.mark.parametrize(

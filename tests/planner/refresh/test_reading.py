@@ -290,6 +290,22 @@ def test_bounded_reads_of_a_table_cost_the_part_that_they_leave() -> None:
     assert is_dearer(apart, joined(*keys(1, 10**7, every=False)), anew)
 
 
+def test_bytes_of_which_few_rows_are_left_count_for_less() -> None:
+    """Both states of a table for a few keys take less than to join it once."""
+    spread = files((1, 10**7), (1, 10**7), (1, 10**7))
+    whole = {"s.b": 2**30}
+
+    def both(*bounds: exp.Expr) -> Node:
+        states = (Scan("s.b", "b", ("k", "w"), at) for at in (At.PRE, At.POST))
+        change = Scan("s.a", "a", ("k",), At.DELTA)
+        parts = tuple(Join((change, state), (OWN, *bounds)) for state in states)
+        return UnionAll(parts, "both", ("a_k", "n", "b_k", "w"))
+
+    assert not is_dearer(Sizes(whole, spread), both(*keys(7, 10**6)), query())
+    assert is_dearer(Sizes(whole, spread), both(*keys(7, 10**6, every=False)), query())
+    assert is_dearer(Sizes(whole, spread), both(), query())
+
+
 def test_a_table_of_unknown_files_is_taken_for_laid_out_by_what_bounds_it() -> None:
     """Of one of more than fifty the log does not list them; to read it whole could take minutes."""
     grouped = Aggregate(
