@@ -5,6 +5,10 @@ alone: first A changes beside the new B, then B beside the old A. Rows that are 
 dangling rows of Nagata et al., §3.3, found by the join's condition, with the
 multiplicity of their copies.
 
+Which rows are left alone is asked of no more than the tables that decide it: where the join's
+condition compares columns of one side of an outer join below, that side alone. A row of orders is
+there whatever its customer is; where only customers changed, no line finds or loses its order.
+
 A delta is named once for its own rows. To find the partners' rows that are left alone it is named
 once more if it is small; what stands on many joins would double at every level, and then each of
 the partners' rows is asked whether it has a match, now and before, without naming the delta.
@@ -12,11 +16,13 @@ the partners' rows is asked whether it has a match, now and before, without nami
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlglot import exp
 
-from python_ivm.algebra.columns import ColumnRef, beside, substitute, under
+from python_ivm.algebra.columns import ColumnRef, beside, columns_of, substitute, under
+from python_ivm.algebra.conditions import null_rejected
 from python_ivm.algebra.nodes import Filter, FullJoin, LeftJoin, Mark, Node
 from python_ivm.algebra.plans import size
 from python_ivm.delta.affected import affected, negative
@@ -37,11 +43,31 @@ def delta(node: FullJoin, changes: Changes, inner: Inner) -> list[Term]:
         if not changed:
             continue
         terms += [_with_matches(node, term, partner(other)) for term in changed]
-        if size(*(term.plan for term in changed)) <= _SMALL:
-            terms.append(_left_alone(node, partner(other), side, changes, inner))
+        asked = _deciding(side, node.conditions)
+        if not changes.touches(asked):
+            continue
+        if size(*(term.plan for term in inner(asked, changes))) <= _SMALL:
+            terms.append(_left_alone(node, partner(other), side, asked, changes, inner))
         else:
-            terms.append(_asked(node, partner(other), side, changes))
+            terms.append(_asked(node, partner(other), side, asked, changes))
     return terms
+
+
+def _deciding(side: Node, conditions: Sequence[exp.Expr]) -> Node:
+    """The part of a side whose rows tell whether any of the side's rows meets conditions.
+
+    All rows of an outer join's kept sides are in it, beside those with NULLs, which meet nothing.
+    """
+    needed = columns_of(exp.and_(*conditions)).intersection(side.schema)
+    rejected = set().union(*map(null_rejected, conditions))
+    match side:
+        case LeftJoin(left=left) if needed and needed.issubset(left.schema):
+            return _deciding(left, conditions)
+        case FullJoin(left=left, right=right):
+            for part in (left, right):
+                if needed.issubset(part.schema) and not rejected.isdisjoint(part.schema):
+                    return _deciding(part, conditions)
+    return side
 
 
 def _with_matches(node: FullJoin, term: Term, partner: Node) -> Term:
@@ -51,19 +77,21 @@ def _with_matches(node: FullJoin, term: Term, partner: Node) -> Term:
     return replace(term, plan=plan, title=f"{term.title} ⟗ {node.label}")
 
 
-def _left_alone(node: FullJoin, partner: Node, side: Node, changes: Changes, inner: Inner) -> Term:
+def _left_alone(
+    node: FullJoin, partner: Node, side: Node, asked: Node, changes: Changes, inner: Inner
+) -> Term:
     """The partner's rows that match a changed row, and whose only match came or went."""
-    label = _label(node, side)
-    found = affected(label, partner, side, node.conditions, changes, inner)
+    label = _label(node, asked)
+    found = affected(label, partner, asked, node.conditions, changes, inner)
     plan = LeftJoin(found.matched, changes.post(side), (exp.false(),))
     title = f"rows alone in {node.label} now or before"
     return Term(plan, negative(found.tag), False, title, secondary=True)
 
 
-def _asked(node: FullJoin, partner: Node, side: Node, changes: Changes) -> Term:
+def _asked(node: FullJoin, partner: Node, side: Node, asked: Node, changes: Changes) -> Term:
     """The partner's rows that have a match now and had none before, or the other way round."""
-    label = _label(node, side)
-    post, pre = changes.post(side), changes.pre(side)
+    label = _label(node, asked)
+    post, pre = changes.post(asked), changes.pre(asked)
     now, columns, matches = _marked(beside(label, "now"), partner, post, node, {})
     before, columns, matched = _marked(beside(label, "before"), now, pre, node, columns)
     matches = substitute(matches, columns)

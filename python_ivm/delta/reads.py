@@ -146,7 +146,7 @@ class _Reads:
             case LeftJoin() | SemiJoin():
                 every = self.of_pairs(node, bounds)
                 yield node.left, bounds if isinstance(node, LeftJoin) or node.anti else every
-                if exp.false() not in node.conditions:  # then it gives NULLs without being read
+                if not self._matches_nothing(node):  # or it gives NULLs without being read
                     yield node.right, every
             case ClockFilter() | FullJoin() | Generate() | Repeat() | Sort(limit=None, offset=None):
                 yield from ((child, bounds) for child in node.inputs)
@@ -159,6 +159,28 @@ class _Reads:
         for child in node.inputs:
             found = _both(found, self._known(child))
         return _with_equal(node, found)
+
+    def _matches_nothing(self, node: LeftJoin | SemiJoin) -> bool:
+        """Whether a join compares with a column that is always NULL, or is not to match at all."""
+        nulls = {column for child in node.inputs for column in self._nulls(child)}
+        strict = (a for a, _, or_null in equalities(node) if not or_null)
+        return exp.false() in node.conditions or not nulls.isdisjoint(strict)
+
+    def _nulls(self, node: Node) -> frozenset[ColumnRef]:
+        """Columns that are NULL in all rows: those of a right side that matches nothing."""
+        return self._once("nulls", node, lambda: self._nulls_of(node))
+
+    def _nulls_of(self, node: Node) -> frozenset[ColumnRef]:
+        match node:
+            case LeftJoin() if self._matches_nothing(node):
+                return self._nulls(node.left).union(node.right.schema)
+            case LeftJoin() | SemiJoin():
+                return self._nulls(node.left)
+            case Filter():
+                return self._nulls(node.input)
+            case Join():
+                return frozenset().union(*map(self._nulls, node.parts))
+        return frozenset()
 
     def _known(self, node: Node) -> Bounds:
         """The columns of a node that conditions below it bound."""

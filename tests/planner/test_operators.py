@@ -64,6 +64,14 @@ QUERIES = {
     "left join s.c on b.w = c.w) d on a.k = d.k",
     "full_three": "select a.v, b.w, c.z from s.a full join s.b on a.k = b.k full join s.c "
     "on b.w = c.w",
+    "full_three_null_safe": "select a.v, b.w, c.z from s.a full join s.b on a.k = b.k "
+    "full join s.c on b.w <=> c.w",
+    "full_three_always": "select a.v, b.w, c.z from s.a full join s.b on a.k = b.k full join s.c "
+    "on c.z > 1",
+    "full_above_left": "select a.v, b.w, c.z from s.a left join s.b on a.k = b.k full join s.c "
+    "on a.v <=> c.z",
+    "full_above_full_above_left": "select a.v, b.w, c.z, d.v as dv from s.c full join "
+    "(s.a left join s.b on a.k = b.k) on c.z = b.w full join s.a d on d.v = a.v",
     "full_four": "select a.v, b.w, c.z, d.v as dv from s.a full join s.b on a.k = b.k full join "
     "s.c on b.w = c.w full join s.a d on coalesce(a.k, b.k) = d.k",
     "full_residual": "select k, v, b.w, c.z from s.a full join s.b using (k) full join s.c "

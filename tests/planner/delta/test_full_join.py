@@ -56,3 +56,53 @@ def test_a_change_of_a_column_that_is_not_read_writes_nothing(lake: Lake) -> Non
     lake.change("r", delete=[(1, 1)], insert=[(1, 2)])
     assert view.touched() == []
     view.refresh(Strategy.INCREMENTAL)
+
+
+CHAIN = "select a.x, b.y, c.z from s.a full join s.b on a.k = b.k full join s.c on c.y = b.y"
+
+
+@pytest.fixture
+def chain(lake: Lake) -> Lake:
+    lake.create("a", {"k": "int", "x": "int"}, [(1, 1), (3, 3)])
+    lake.create("b", {"k": "int", "y": "int"}, [(1, 10), (2, 20), (None, 40)])
+    lake.create("c", {"y": "int", "z": "int"}, [(10, 100), (30, 300), (None, 400)])
+    return lake
+
+
+def after(lake: Lake, sql: str, table: str) -> str:
+    """The MERGE after a row of a table with the key 1 got the key 3; on one line."""
+    view = View(lake, sql)
+    value = {"a": 1, "b": 10}[table]
+    lake.change(table, delete=[(1, value)], insert=[(3, value)])
+    view.refresh(Strategy.INCREMENTAL)
+    return " ".join(lake.executed[-1].sql.split())
+
+
+@pytest.mark.parametrize("small", [0, 60])
+def test_nothing_is_left_alone_by_a_table_that_the_condition_does_not_name(
+    chain: Lake, small: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(full_join, "_SMALL", small)
+    text = after(chain, CHAIN, "a")
+    assert "alone in b_match" in text
+    assert "alone in c_match" not in text
+
+
+@pytest.mark.parametrize("small", [0, 60])
+def test_only_the_table_that_the_condition_names_is_asked_for_what_is_left_alone(
+    chain: Lake, small: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(full_join, "_SMALL", small)
+    text = after(chain, CHAIN, "b")
+    asked = text.split("/* rows alone in c_match")[1].split("ON FALSE")[0]
+    assert "alone in c_match" in text
+    assert "c_match_a" not in text and "c_match_b" in asked
+
+
+@pytest.mark.parametrize(
+    "condition", ["c.y <=> b.y", "coalesce(a.k, b.y) = c.y", "c.z > 1", "c.y = b.y or b.y is null"]
+)
+def test_a_condition_that_a_row_of_nulls_meets_asks_both_tables(
+    chain: Lake, condition: str
+) -> None:
+    assert "alone in c_match" in after(chain, CHAIN.replace("c.y = b.y", condition), "a")

@@ -98,6 +98,13 @@ CASES: list[tuple[str, str, list[Told]]] = [
         "l",
         [("s.l", "id", ""), ("s.l", "id", ""), ("s.o", "", "id")],
     ),
+    (
+        # A customer without an order has no line: they are not looked for.
+        "select c.city, o.d, l.q from s.c full join s.o on c.ck = o.ck "
+        "full join s.l on o.id = l.id",
+        "o",
+        [("s.c", "", "ck"), ("s.l", "", "id"), *2 * [("s.o", "ck", "")], *2 * [("s.o", "id", "")]],
+    ),
     ("select l.q, o.d from s.o join s.l on o.id > l.id", "l", [("s.o", "", "")]),
     ("select l.q, o.d from s.o join s.l on o.id = l.id + 1", "l", [("s.o", "", "")]),
 ]
