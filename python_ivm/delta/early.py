@@ -30,7 +30,7 @@ from python_ivm.algebra.nodes import (
 )
 from python_ivm.algebra.plans import over
 from python_ivm.delta.bounds import BOUNDS
-from python_ivm.delta.origins import equalities
+from python_ivm.delta.origins import Kinds, Origins, equalities, family
 
 _CHEAP = (exp.Connector, exp.Cast, exp.Case, exp.If, exp.Coalesce)
 """Functions that take no longer than a comparison."""
@@ -39,21 +39,23 @@ Conditions = Sequence[exp.Expr]
 """Bounds, each of one column: what does not meet them is left out further up."""
 
 
-def early(plan: Node) -> Node:
+def early(plan: Node, kinds: Kinds) -> Node:
     """Write bounds before conditions that are dear to compute.
 
     Args:
         plan: A plan with bounds (``delta/bounds.py``, ``delta/ahead.py``).
+        kinds: The types of the sources' columns.
 
     Returns:
         The plan with its bounds in another order, and some more of them: it has the same rows.
         Nothing is handed down to what several operators read.
     """
-    return _Early(plan).visit(plan, ())
+    return _Early(plan, kinds).visit(plan, ())
 
 
 class _Early:
-    def __init__(self, plan: Node) -> None:
+    def __init__(self, plan: Node, kinds: Kinds) -> None:
+        self._origins = Origins(kinds)
         self._readers = Counter(id(child) for node in plan.walk() for child in node.inputs)
         self._done: dict[int, Node] = {}
 
@@ -87,7 +89,7 @@ class _Early:
                     parts.append(self.visit(part, _handed(bounds, own)))
                 return over(node, tuple(parts))
             case Join():
-                every = _with_equal(node, [*bounds, *_bounds(node.conditions)])
+                every = self._with_equal(node, [*bounds, *_bounds(node.conditions)])
                 parts = [self.visit(part, _of(every, part)) for part in node.parts]
                 return _joined(node, tuple(parts), every)
             case LeftJoin() | SemiJoin():
@@ -109,11 +111,31 @@ class _Early:
         """A join whose left rows alone are what is left out further up."""
         mine = _of(bounds, node.left)
         own = _bounds(node.conditions)
-        pairs = _with_equal(node, [*mine, *own])
+        pairs = self._with_equal(node, [*mine, *own])
         only_matches = isinstance(node, SemiJoin) and not node.anti
         left = self.visit(node.left, _of(pairs, node.left) if only_matches else mine)
         matching = _of(pairs, node.right)
         return _joined(node, (left, self.visit(node.right, matching)), matching)
+
+    def _with_equal(self, node: Join | LeftJoin | SemiJoin, bounds: Conditions) -> list[exp.Expr]:
+        """The bounds, and those of the columns that a join takes for the same."""
+        found = list(bounds)
+        pairs = [(a, b) for a, b, _ in equalities(node) if self._are_alike(node, a, b)]
+        for bound in found:
+            for one, other in pairs:
+                same = _handed([bound], {one: other.expression()})
+                found += [equal for equal in same if equal not in found]
+        return found
+
+    def _are_alike(self, node: Node, one: ColumnRef, other: ColumnRef) -> bool:
+        """Whether columns are compared as they are: a text that is no number may fail."""
+        kinds: set[str | None] = set()
+        for column in (one, other):
+            below = self._origins.input_with(node, column)
+            own = self._origins.kinds(below, column) if below is not None else None
+            kinds |= own or {None}
+        families = set(map(family, kinds))
+        return len(families) == 1 and None not in families
 
 
 def _joined(node: Join | LeftJoin | SemiJoin, inputs: tuple[Node, ...], bounds: Conditions) -> Node:
@@ -180,15 +202,4 @@ def _handed(bounds: Conditions, columns: Mapping[ColumnRef, exp.Expr]) -> list[e
         for part in bound.walk():
             if BOUNDS in part.meta:
                 part.meta[BOUNDS] = False
-    return found
-
-
-def _with_equal(node: Join | LeftJoin | SemiJoin, bounds: Conditions) -> list[exp.Expr]:
-    """The bounds, and those of the columns that a join takes for the same."""
-    found = list(bounds)
-    pairs = [(one, other) for one, other, _ in equalities(node)]
-    for bound in found:
-        for one, other in pairs:
-            same = _handed([bound], {one: other.expression()})
-            found += [equal for equal in same if equal not in found]
     return found

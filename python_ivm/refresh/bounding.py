@@ -20,8 +20,9 @@ from python_ivm.sql.render import Renderer
 from python_ivm.sql.schema import kind_of
 from python_ivm.state.layout import STATE
 
-_MOST_LISTED = 1000
-"""Up to so many combinations of changed keys are written into the MERGE."""
+_MOST_LISTED = 2_500
+"""Up to so many combinations of changed keys are written into the MERGE: those of a thousand rows
+before and after their update, and some more."""
 _MOST_AHEAD = 10_000
 """So many of the keys that are found by looking ahead."""
 _SMALL = 8 * 2**20
@@ -47,7 +48,7 @@ class Bounding:
         """The plan with bounds, and the ranges of those columns that have one."""
         plan, ranges = bounded(plan, columns, STATE, self._kind, self._ranges, self._large)
         plan = looked_ahead(plan, self._kind, self._volume.pays_to_ask, self._ahead)
-        return early(plan), ranges
+        return early(plan, self._kind), ranges
 
     def looked_up(self, plan: Node, columns: Sequence[ColumnRef]) -> frozenset[Key]:
         """The columns by which changed keys look up rows of sources and of the state."""

@@ -133,3 +133,14 @@ def test_conditions_of_the_query_keep_their_order(lake: Lake) -> None:
     text = merged(lake, sql)
     assert guarded in text.replace("SUBSTRING", "SUBSTR"), text
     assert "AS INT) < 9 AND b.w < 99" in text
+
+
+def test_a_bound_is_not_handed_to_a_text(lake: Lake) -> None:
+    """It is compared as a number, which its own condition may guard."""
+    sql = (
+        "select n, count(*) as c from (select b.k, count(a.v) as n from s.b b "
+        "left join s.a a on a.k = b.k left join s.b z on z.t = b.k and z.t rlike '^[0-9]+$' "
+        "group by b.k) group by n"
+    )
+    text = merged(lake, sql)
+    assert "RLIKE" in text and "z.t BETWEEN" not in text
