@@ -59,6 +59,16 @@ def figure_of(
     return figure(values) if values else None
 
 
+def of_the_same_run(samples: Sequence[Sample], query: str, change: str, way: str) -> list[Sample]:
+    """The samples of a way that does not depend on the change, of the run that measured a change.
+
+    On another day the machine is faster or slower. What was measured of the query under other
+    changes counts as well, if it was measured then.
+    """
+    runs = {s.get("run") for s in chosen(samples, query=query, change=change)}
+    return [s for s in chosen(samples, query=query, way=way) if s.get("run") in runs]
+
+
 def ratio(one: Figure | None, other: Figure | None) -> float | None:
     """How many times the second the first is; None if one is missing."""
     return one.median / other.median if one and other else None

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.figures import Figure, Sample, figure_of, in_order
+from benchmarks.figures import Figure, Sample, chosen, figure_of, in_order, of_the_same_run
 
 WAYS = {
     "table": ("full rebuild as table", "#b8b8b8"),
@@ -28,10 +28,11 @@ def queries(samples: Sequence[Sample], file: Path, title: str) -> None:
     """A panel for each query, a group of bars for each change."""
     panels: dict[str, dict[str, dict[str, Figure | None]]] = {}
     for query, change in in_order(samples, "query", "change"):
-        # A rebuild does not depend on the change, and what finds none is told in a table.
-        only = {way: {} if way == "table" else {"change": change} for way in WAYS if way != "noop"}
+        found = {way: chosen(samples, query=query, change=change, way=way) for way in WAYS}
+        found["table"] = of_the_same_run(samples, query, change, "table")
+        del found["noop"]  # told in a table
         panels.setdefault(query, {})[change.replace(" ", "\n")] = {
-            way: figure_of(samples, query=query, way=way, **wanted) for way, wanted in only.items()
+            way: figure_of(measured) for way, measured in found.items()
         }
     _draw(panels, file, title, columns=3)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -36,6 +37,7 @@ class Queries:
         """Build everything that will be refreshed."""
         self.workspace = workspace
         self.rounds = rounds
+        self._began = time.strftime("%Y-%m-%d %H:%M")
         self.changes = Changes(workspace.sql)
         self.plan = [
             (change, measured)
@@ -106,7 +108,7 @@ class Queries:
             measured = self.workspace.statement(query.floor[change.table].format(**values))
         else:
             measured = self.workspace.model(way, query.name)
-        sample = _of(query, change, applied, way, measured)
+        sample = self._of(query, change, applied, way, measured)
         if way == "refresh":
             state = f"bench_{TARGETS[way]}.{query.name}__ivm_state"
             (commit,) = self.workspace.sql(f"describe history {state} limit 1")
@@ -122,7 +124,20 @@ class Queries:
             if model.strategy != "noop":
                 raise SystemExit(f"{query.name} had something to do: {model.message}")
             if number:
-                self.samples.append(_of(query, change, applied, "noop", measured))
+                self.samples.append(self._of(query, change, applied, "noop", measured))
+
+    def _of(
+        self, query: Query, change: Change, applied: Applied, way: str, measured: Measured
+    ) -> dict[str, Any]:
+        return {
+            "run": self._began,
+            "query": query.name,
+            "change": change.name,
+            "rows": applied.rows,
+            "way": way,
+            "seconds": measured.seconds,
+            "work": asdict(measured.work),
+        }
 
     def _check(self, query: Query, change: Change) -> None:
         """Compare what each way has now with the query computed anew."""
@@ -134,19 +149,6 @@ class Queries:
             one, other = (truth, checks[way]) if way != "floor" else (checks[way], truth)
             if self.workspace.differ(one, other):
                 raise SystemExit(f"{query.name} by {way} is wrong after {change.name}")
-
-
-def _of(
-    query: Query, change: Change, applied: Applied, way: str, measured: Measured
-) -> dict[str, Any]:
-    return {
-        "query": query.name,
-        "change": change.name,
-        "rows": applied.rows,
-        "way": way,
-        "seconds": measured.seconds,
-        "work": asdict(measured.work),
-    }
 
 
 def _parts(query: Query, measured: Measured) -> dict[str, float]:

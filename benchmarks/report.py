@@ -15,6 +15,7 @@ from benchmarks.figures import (
     figure_of,
     in_order,
     markdown,
+    of_the_same_run,
     processor,
     ratio,
     shown,
@@ -91,10 +92,11 @@ def queries_page(samples: Sequence[Sample]) -> str:
     rows, ratios, parts, work = [], [], [], []
     for query, change in in_order(samples, "query", "change"):
         here = {"query": query, "change": change}
-        full = figure_of(samples, query=query, way="table")
+        rebuilds = of_the_same_run(samples, query, change, "table")
+        full = figure_of(rebuilds)
         by = {way: figure_of(samples, way=way, **here) for way in ("refresh", "floor", "stock")}
         rows.append([f"{query}, {change}", by["refresh"], full, by["floor"], by["stock"]])
-        full_cpu = figure_of(samples, processor, query=query, way="table")
+        full_cpu = figure_of(rebuilds, processor)
         cpu = {
             way: figure_of(samples, processor, way=way, **here)
             for way in ("refresh", "floor", "stock")

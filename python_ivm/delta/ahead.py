@@ -14,7 +14,7 @@ from python_ivm.algebra.nodes import Filter, Join, LeftJoin, Node, SemiJoin, Wor
 from python_ivm.algebra.normalize import rebuilt
 from python_ivm.delta.bounds import Range, with_conditions
 from python_ivm.delta.origins import Kinds, Origins, equalities, family
-from python_ivm.delta.reads import bounds_of_pairs, changes_in
+from python_ivm.delta.reads import bounds_of_pairs, changes_in, matches_nothing
 
 Pays = Callable[[Node, str], bool]
 """Whether it pays to ask what a plan gives, in order to read less of a source."""
@@ -105,7 +105,7 @@ class _Looks:
 
     def of(self, node: Node) -> Iterator[Ahead]:
         """A join's looks ahead that pay, from the change outwards."""
-        if not isinstance(node, (Join, LeftJoin, SemiJoin)):
+        if not isinstance(node, (Join, LeftJoin, SemiJoin)) or matches_nothing(node):
             return
         bounded = {c for c, bound in bounds_of_pairs(node).items() if bound.is_few}
         for near, far in _places(node):

@@ -101,6 +101,11 @@ def bounds_of_pairs(node: Join | LeftJoin | SemiJoin) -> Bounds:
     return _Reads().of_pairs(node, {})
 
 
+def matches_nothing(node: Join | LeftJoin | SemiJoin) -> bool:
+    """Whether a join is not to match at all, or compares with a column that is always NULL."""
+    return _Reads().matches_nothing(node)
+
+
 class _Reads:
     def __init__(self) -> None:
         self._seen: set[tuple[int, frozenset[tuple[ColumnRef, Bound]]]] = set()
@@ -146,7 +151,7 @@ class _Reads:
             case LeftJoin() | SemiJoin():
                 every = self.of_pairs(node, bounds)
                 yield node.left, bounds if isinstance(node, LeftJoin) or node.anti else every
-                if not self._matches_nothing(node):  # or it gives NULLs without being read
+                if not self.matches_nothing(node):  # or it gives NULLs without being read
                     yield node.right, every
             case ClockFilter() | FullJoin() | Generate() | Repeat() | Sort(limit=None, offset=None):
                 yield from ((child, bounds) for child in node.inputs)
@@ -160,8 +165,8 @@ class _Reads:
             found = _both(found, self._known(child))
         return _with_equal(node, found)
 
-    def _matches_nothing(self, node: LeftJoin | SemiJoin) -> bool:
-        """Whether a join compares with a column that is always NULL, or is not to match at all."""
+    def matches_nothing(self, node: Join | LeftJoin | SemiJoin) -> bool:
+        """Whether a join is not to match at all, or compares with a column that is always NULL."""
         nulls = {column for child in node.inputs for column in self._nulls(child)}
         strict = (a for a, _, or_null in equalities(node) if not or_null)
         return exp.false() in node.conditions or not nulls.isdisjoint(strict)
@@ -172,7 +177,7 @@ class _Reads:
 
     def _nulls_of(self, node: Node) -> frozenset[ColumnRef]:
         match node:
-            case LeftJoin() if self._matches_nothing(node):
+            case LeftJoin() if self.matches_nothing(node):
                 return self._nulls(node.left).union(node.right.schema)
             case LeftJoin() | SemiJoin():
                 return self._nulls(node.left)

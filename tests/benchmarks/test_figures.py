@@ -5,7 +5,15 @@ from __future__ import annotations
 import json
 
 from benchmarks.catalog import PROJECT, QUERIES, sections
-from benchmarks.figures import Sample, beside, figure, figure_of, markdown, ratio
+from benchmarks.figures import (
+    Sample,
+    beside,
+    figure,
+    figure_of,
+    markdown,
+    of_the_same_run,
+    ratio,
+)
 from benchmarks.report import as_json, dag_page, scales_page
 from benchmarks.status import number
 from benchmarks.trace import Statement
@@ -33,6 +41,19 @@ def test_a_ratio_is_that_of_the_medians_or_none() -> None:
     full, refresh = (figure_of(samples, way=way) for way in ("table", "refresh"))
     assert ratio(full, refresh) == 4
     assert ratio(full, figure_of(samples, way="floor")) is None
+
+
+def test_a_rebuild_is_compared_with_refreshes_of_its_own_run() -> None:
+    """On another day all of it would take longer."""
+    fast = [{**s, "run": "fast"} for s in _samples(1.0) + _samples(4.0, way="table")]
+    slow = [{**s, "run": "slow"} for s in _samples(2.0) + _samples(8.0, way="table")]
+    nation = [{**s, "change": "nation 1"} for s in slow]
+    orders = [{**s, "run": "slow", "change": "orders 1"} for s in _samples(3.0)]
+    every = fast + nation + orders
+    found = of_the_same_run(every, "q01", "lineitem 1", "table")
+    assert [s["seconds"] for s in found] == [4.0]
+    found = of_the_same_run(every, "q01", "orders 1", "table")
+    assert [s["seconds"] for s in found] == [8.0]
 
 
 def test_earlier_samples_stand_beside_those_of_other_queries_and_changes() -> None:

@@ -6,7 +6,13 @@ import random
 from typing import Any
 
 import pytest
+from sqlglot import exp
 
+from python_ivm.algebra.nodes import Node
+from python_ivm.delta import early
+from python_ivm.delta.bounds import BOUNDS
+from python_ivm.delta.origins import Kinds
+from python_ivm.refresh import bounding
 from python_ivm.refresh.bounding import Bounding
 from python_ivm.refresh.reading import ReadVolume
 from python_ivm.refresh.statements import Strategy
@@ -566,6 +572,28 @@ def test_it_does_where_keys_are_looked_up_ahead(monkeypatch: pytest.MonkeyPatch)
     for name in [*QUERIES, *CHOICES]:
         through_random_rounds(name, 1)
     assert len(set(bounded)) > 20
+
+
+def test_it_does_where_bounds_are_handed_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As they are to conditions that are dear to compute (``delta/early.py``)."""
+    changed: list[str] = []
+    written = early.early
+
+    def noted(plan: Node, kinds: Kinds) -> Node:
+        found = written(plan, kinds)
+        changed.extend([name] if found is not plan else [])
+        return found
+
+    monkeypatch.setattr(early, "_is_dear", is_no_bound)
+    monkeypatch.setattr(bounding, "early", noted)
+    for name in [*QUERIES, *CHOICES]:
+        through_random_rounds(name, 1)
+    assert len(set(changed)) > 100
+
+
+def is_no_bound(condition: exp.Expr) -> bool:
+    """Whether a condition is one of the query."""
+    return not any(BOUNDS in part.meta for part in condition.walk())
 
 
 def through_random_rounds(name: str, seeds: int) -> set[str]:

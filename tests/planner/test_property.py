@@ -10,11 +10,13 @@ import duckdb
 import pytest
 from hypothesis import currently_in_test_context, given, note, reject, settings
 
+from python_ivm.delta import early
 from python_ivm.refresh.reading import ReadVolume
 from python_ivm.refresh.statements import Refresh, Strategy
 from tests.planner.cases import MODEL, VIEW, Case, Round, apply, cases
 from tests.planner.compare import assert_same
 from tests.planner.lake import Lake, instant
+from tests.planner.test_operators import is_no_bound
 
 LIMITS = {
     "beside a join in parentheses": "beside a join in parentheses",
@@ -150,6 +152,15 @@ def test_every_view_whose_keys_are_looked_up_ahead_equals_its_query(case: Case) 
     note(case.told())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ReadVolume, "pays_to_ask", lambda *arguments: True)
+        check_by_duckdb(case)
+
+
+@settings(max_examples=settings().max_examples // 3)
+@given(cases())
+def test_every_view_to_whose_conditions_bounds_are_handed_down_equals_its_query(case: Case) -> None:
+    note(case.told())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(early, "_is_dear", is_no_bound)
         check_by_duckdb(case)
 
 

@@ -156,3 +156,18 @@ def test_the_keys_are_asked_in_the_states_that_the_join_reads(lake: Lake) -> Non
     lake.run("m", SALES)
     lake.check("m")
     assert "l.sk BETWEEN" in " ".join(lake.executed[-1].sql.split())
+
+
+def test_keys_that_are_all_null_by_construction_are_not_asked_about(lake: Lake) -> None:
+    """A nation that is left alone has no supplier, and so no line."""
+    sql = (
+        "select n.name, p.sk, l.v from s.n full join s.p on p.nk = n.nk "
+        "full join s.l on l.sk = p.sk"
+    )
+    lake.run("m", sql)
+    lake.change("p", delete=[(7, 3)], insert=[(7, 2)])
+    counted(lake, "p", 1)
+    lake.run("m", sql)
+    lake.check("m")
+    assert "alone" in lake.executed[-1].sql
+    assert [sql for sql in lake.asked if "JOIN" in sql] == []
