@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -35,8 +35,38 @@ from python_ivm.delta.origins import Kinds, Origins, equalities, family
 _CHEAP = (exp.Connector, exp.Cast, exp.Case, exp.If, exp.Coalesce)
 """Functions that take no longer than a comparison."""
 
+
+@dataclass(frozen=True, eq=False)
+class _Bound:
+    """A bound of a column: rows that do not meet it are left out further up.
+
+    Attributes:
+        column: The column.
+        condition: The bound, of this column or of one that it was handed down from.
+        own: Its column.
+    """
+
+    column: ColumnRef
+    condition: exp.Expr
+    own: ColumnRef
+
+    def written(self) -> exp.Expr:
+        """The condition on the column.
+
+        Where it was handed down it is no longer marked as one by a change's own keys: groups or
+        other tables are in between.
+        """
+        if self.column == self.own:
+            return self.condition
+        found = substitute(self.condition, {self.own: self.column.expression()})
+        for part in found.walk():
+            if BOUNDS in part.meta:
+                part.meta[BOUNDS] = False
+        return found
+
+
 Conditions = Sequence[exp.Expr]
-"""Bounds, each of one column: what does not meet them is left out further up."""
+Bounds = Sequence[_Bound]
 
 
 def early(plan: Node, kinds: Kinds) -> Node:
@@ -50,6 +80,8 @@ def early(plan: Node, kinds: Kinds) -> Node:
         The plan with its bounds in another order, and some more of them: it has the same rows.
         Nothing is handed down to what several operators read.
     """
+    if not any(_is_dear(c) for node in plan.walk() for c in _conditions(node)):
+        return plan
     return _Early(plan, kinds).visit(plan, ())
 
 
@@ -59,18 +91,18 @@ class _Early:
         self._readers = Counter(id(child) for node in plan.walk() for child in node.inputs)
         self._done: dict[int, Node] = {}
 
-    def visit(self, node: Node, bounds: Conditions) -> Node:
+    def visit(self, node: Node, bounds: Bounds) -> Node:
         """A node of whose rows those are needed that meet bounds."""
         if id(node) not in self._done:
             mine = () if self._readers[id(node)] > 1 else bounds
             self._done[id(node)] = self._visited(node, mine)
         return self._done[id(node)]
 
-    def _visited(self, node: Node, bounds: Conditions) -> Node:
+    def _visited(self, node: Node, bounds: Bounds) -> Node:
         match node:
             case Filter(input=Join() as join) if self._readers[id(join)] == 1:
-                conditions = (*join.conditions, *conjuncts(node.condition))
                 if any(map(_is_dear, join.conditions)):
+                    conditions = (*join.conditions, *_conditions(node))
                     return self._visited(replace(join, conditions=conditions), bounds)
                 return self._filtered(node, bounds)
             case Filter():
@@ -85,7 +117,7 @@ class _Early:
             case UnionAll():
                 parts = []
                 for part in node.parts:
-                    own = {a: b.expression() for a, b in zip(node.schema, part.schema, strict=True)}
+                    own = dict(zip(node.schema, part.schema, strict=True))
                     parts.append(self.visit(part, _handed(bounds, own)))
                 return over(node, tuple(parts))
             case Join():
@@ -96,35 +128,36 @@ class _Early:
                 return self._sided(node, bounds)
         return self._above(node, ())
 
-    def _above(self, node: Node, bounds: Conditions) -> Node:
+    def _above(self, node: Node, bounds: Bounds) -> Node:
         return over(node, tuple(self.visit(child, bounds) for child in node.inputs))
 
-    def _filtered(self, node: Filter, bounds: Conditions) -> Node:
-        conditions = conjuncts(node.condition)
+    def _filtered(self, node: Filter, bounds: Bounds) -> Node:
+        conditions = _conditions(node)
         below = self.visit(node.input, [*bounds, *_bounds(conditions)])
         ordered = _ordered(conditions, bounds)
         if ordered == conditions:
             return over(node, (below,))
         return Filter(below, exp.and_(*ordered))
 
-    def _sided(self, node: LeftJoin | SemiJoin, bounds: Conditions) -> Node:
+    def _sided(self, node: LeftJoin | SemiJoin, bounds: Bounds) -> Node:
         """A join whose left rows alone are what is left out further up."""
         mine = _of(bounds, node.left)
-        own = _bounds(node.conditions)
-        pairs = self._with_equal(node, [*mine, *own])
+        pairs = self._with_equal(node, [*mine, *_bounds(node.conditions)])
         only_matches = isinstance(node, SemiJoin) and not node.anti
         left = self.visit(node.left, _of(pairs, node.left) if only_matches else mine)
         matching = _of(pairs, node.right)
         return _joined(node, (left, self.visit(node.right, matching)), matching)
 
-    def _with_equal(self, node: Join | LeftJoin | SemiJoin, bounds: Conditions) -> list[exp.Expr]:
+    def _with_equal(self, node: Join | LeftJoin | SemiJoin, bounds: Bounds) -> list[_Bound]:
         """The bounds, and those of the columns that a join takes for the same."""
         found = list(bounds)
         pairs = [(a, b) for a, b, _ in equalities(node) if self._are_alike(node, a, b)]
+        known = {(bound.column, id(bound.condition)) for bound in found}
         for bound in found:
-            for one, other in pairs:
-                same = _handed([bound], {one: other.expression()})
-                found += [equal for equal in same if equal not in found]
+            for equal in _handed([bound], *({one: other} for one, other in pairs)):
+                if (equal.column, id(equal.condition)) not in known:
+                    known.add((equal.column, id(equal.condition)))
+                    found.append(equal)
         return found
 
     def _are_alike(self, node: Node, one: ColumnRef, other: ColumnRef) -> bool:
@@ -138,7 +171,17 @@ class _Early:
         return len(families) == 1 and None not in families
 
 
-def _joined(node: Join | LeftJoin | SemiJoin, inputs: tuple[Node, ...], bounds: Conditions) -> Node:
+def _conditions(node: Node) -> list[exp.Expr]:
+    """The conditions that a filter or a join asks."""
+    match node:
+        case Filter():
+            return conjuncts(node.condition)
+        case Join() | LeftJoin() | SemiJoin():
+            return list(node.conditions)
+    return []
+
+
+def _joined(node: Join | LeftJoin | SemiJoin, inputs: tuple[Node, ...], bounds: Bounds) -> Node:
     """A join over its new inputs, with those bounds that its dear conditions' tables have."""
     ordered = _ordered(node.conditions, bounds)
     if ordered != list(node.conditions):
@@ -146,7 +189,7 @@ def _joined(node: Join | LeftJoin | SemiJoin, inputs: tuple[Node, ...], bounds: 
     return over(node, inputs)
 
 
-def _ordered(conditions: Conditions, bounds: Conditions) -> list[exp.Expr]:
+def _ordered(conditions: Conditions, bounds: Bounds) -> list[exp.Expr]:
     """Conditions, with bounds of the same tables before the first dear one.
 
     The query's own ones keep their order: one may guard the next.
@@ -155,51 +198,57 @@ def _ordered(conditions: Conditions, bounds: Conditions) -> list[exp.Expr]:
     if not dear:
         return list(conditions)
     tables = {column.relation for condition in dear for column in columns_of(condition)}
-    near = [bound for bound in bounds if {c.relation for c in columns_of(bound)} <= tables]
-    own = _bounds(conditions)
-    others = [condition for condition in conditions if condition not in own]
+    near = [bound.written() for bound in bounds if bound.column.relation in tables]
+    own = [condition for condition in conditions if _is_bound(condition)]
+    others = [condition for condition in conditions if not _is_bound(condition)]
     first = others.index(dear[0])
     return [*others[:first], *dict.fromkeys((*own, *near)), *others[first:]]
 
 
 def _is_dear(condition: exp.Expr) -> bool:
     """Whether to compute a condition takes longer than to compare a number."""
-    return any(
+    return not _is_bound(condition) and any(
         isinstance(part, (exp.Func, exp.Like, exp.ILike)) and not isinstance(part, _CHEAP)
         for part in condition.walk()
     )
 
 
-def _bounds(conditions: Iterable[exp.Expr]) -> list[exp.Expr]:
+def _is_bound(condition: exp.Expr) -> bool:
+    """Whether a condition is a bound."""
+    return any(BOUNDS in part.meta for part in condition.walk())
+
+
+def _bounds(conditions: Iterable[exp.Expr]) -> list[_Bound]:
     """The conditions that are bounds."""
-    return [c for c in conditions if any(BOUNDS in part.meta for part in c.walk())]
+    found = []
+    for condition in filter(_is_bound, conditions):
+        (column,) = columns_of(condition)
+        found.append(_Bound(column, condition, column))
+    return found
 
 
-def _of(bounds: Conditions, node: Node) -> list[exp.Expr]:
+def _of(bounds: Bounds, node: Node) -> list[_Bound]:
     """The bounds of a node's columns."""
     schema = set(node.schema)
-    return [bound for bound in bounds if columns_of(bound) <= schema]
+    return [bound for bound in bounds if bound.column in schema]
 
 
-def _under(bounds: Conditions, node: Node, items: Iterable[Named]) -> list[exp.Expr]:
+def _under(bounds: Bounds, node: Node, items: Iterable[Named]) -> list[_Bound]:
     """The bounds of a relation's columns as those of the columns that they show."""
     relation = node.schema[0].relation
-    shown = {
-        ColumnRef(relation, item.name): item.expression
-        for item in items
-        if isinstance(item.expression, exp.Column)
-    }
+    shown = {}
+    for item in items:
+        if isinstance(item.expression, exp.Column):
+            column = ColumnRef(item.expression.table, item.expression.name)
+            shown[ColumnRef(relation, item.name)] = column
     return _handed(bounds, shown)
 
 
-def _handed(bounds: Conditions, columns: Mapping[ColumnRef, exp.Expr]) -> list[exp.Expr]:
-    """Bounds as those of other columns; a bound of none of them is left out.
-
-    They are not marked as bounds by a change's own keys: groups or other tables are in between.
-    """
-    found = [substitute(bound, columns) for bound in bounds if columns_of(bound) <= set(columns)]
-    for bound in found:
-        for part in bound.walk():
-            if BOUNDS in part.meta:
-                part.meta[BOUNDS] = False
-    return found
+def _handed(bounds: Bounds, *columns: Mapping[ColumnRef, ColumnRef]) -> list[_Bound]:
+    """Bounds as those of other columns; a bound of none of them is left out."""
+    return [
+        replace(bound, column=names[bound.column])
+        for bound in bounds
+        for names in columns
+        if bound.column in names
+    ]

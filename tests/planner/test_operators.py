@@ -557,38 +557,33 @@ def test_it_does_where_every_round_is_computed_anew(monkeypatch: pytest.MonkeyPa
         assert "s.d" in sql or may_be_incomparable([sql]), name
 
 
-def test_it_does_where_keys_are_looked_up_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where it pays is a question of cost (``delta/ahead.py``)."""
+def test_it_does_where_keys_are_looked_up_ahead_and_handed_down(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where it pays is a question of cost (``delta/ahead.py``, ``delta/early.py``)."""
     bounded: list[str] = []
+    handed: list[str] = []
     ask = Bounding._ahead
+    write = early.early
 
     def noted(*arguments: Any) -> Any:
         found = ask(*arguments)
         bounded.extend([name] if any(found) else [])
         return found
 
+    def written(plan: Node, kinds: Kinds) -> Node:
+        found = write(plan, kinds)
+        handed.extend([name] if found is not plan else [])
+        return found
+
     monkeypatch.setattr(ReadVolume, "pays_to_ask", lambda *arguments: True)
     monkeypatch.setattr(Bounding, "_ahead", noted)
+    monkeypatch.setattr(early, "_is_dear", is_no_bound)
+    monkeypatch.setattr(bounding, "early", written)
     for name in [*QUERIES, *CHOICES]:
         through_random_rounds(name, 1)
     assert len(set(bounded)) > 20
-
-
-def test_it_does_where_bounds_are_handed_down(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As they are to conditions that are dear to compute (``delta/early.py``)."""
-    changed: list[str] = []
-    written = early.early
-
-    def noted(plan: Node, kinds: Kinds) -> Node:
-        found = written(plan, kinds)
-        changed.extend([name] if found is not plan else [])
-        return found
-
-    monkeypatch.setattr(early, "_is_dear", is_no_bound)
-    monkeypatch.setattr(bounding, "early", noted)
-    for name in [*QUERIES, *CHOICES]:
-        through_random_rounds(name, 1)
-    assert len(set(changed)) > 100
+    assert len(set(handed)) > 100
 
 
 def is_no_bound(condition: exp.Expr) -> bool:

@@ -148,18 +148,12 @@ def test_every_view_that_is_computed_anew_equals_its_query(case: Case) -> None:
 
 @settings(max_examples=settings().max_examples // 3)
 @given(cases())
-def test_every_view_whose_keys_are_looked_up_ahead_equals_its_query(case: Case) -> None:
+def test_every_view_whose_keys_are_looked_up_ahead_and_handed_down_equals_its_query(
+    case: Case,
+) -> None:
     note(case.told())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ReadVolume, "pays_to_ask", lambda *arguments: True)
-        check_by_duckdb(case)
-
-
-@settings(max_examples=settings().max_examples // 3)
-@given(cases())
-def test_every_view_to_whose_conditions_bounds_are_handed_down_equals_its_query(case: Case) -> None:
-    note(case.told())
-    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(early, "_is_dear", is_no_bound)
         check_by_duckdb(case)
 
