@@ -6,13 +6,13 @@ select
 from {sources}.orders
 group by o_clerk
 
--- orders: orders got another customer: their clerks' customers are counted again
+-- orders: their clerks' customers are counted again; pinned, by docs/decisions/0005
 merge into {floor} as stored
 using (
     select /*+ broadcast(changed) */
         o_clerk,
         count(distinct o_custkey) as customers
-    from {sources}.orders
+    from {sources}.orders version as of {version}
     inner join (
         select distinct o_clerk
         from table_changes('{sources}.orders', {version}, {version})
