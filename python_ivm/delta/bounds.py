@@ -8,7 +8,7 @@ the files, and Parquet the row groups, whose statistics do not fit, and few rows
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -30,6 +30,8 @@ from python_ivm.delta.origins import (
 
 BOUNDS = "bounds"
 """The mark of a condition that was added: whether its values are keys of a change themselves."""
+_MOST_NODES = 50
+"""Up to so many values of a list are nodes of the expression."""
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
@@ -94,8 +96,7 @@ class Range:
             low, high = self._literal(self.lowest), self._literal(self.highest)
             conditions.append(exp.Between(this=column.copy(), low=low, high=high))
         if self.each is not None and not self._without_gaps():
-            listed = [self._literal(value) for value in self.each]
-            conditions.append(exp.In(this=column.copy(), expressions=listed))
+            conditions.append(exp.In(this=column.copy(), expressions=self._listed(self.each)))
         for condition in conditions:
             condition.meta[BOUNDS] = of_change
         if not or_null:
@@ -108,6 +109,14 @@ class Range:
         if low == high or self.each is None:
             return True
         return isinstance(low, int) and isinstance(high, int) and high - low < len(self.each)
+
+    def _listed(self, values: Sequence[int | str]) -> list[exp.Expr]:
+        """Values as literals; of many one text, as each plan and its SQL copies them many times."""
+        literals = [self._literal(value) for value in values[:_MOST_NODES]]
+        if len(values) <= _MOST_NODES:
+            return literals
+        shape = "{}" if isinstance(values[0], int) else "CAST('{}' AS DATE)"
+        return [exp.var(", ".join(map(shape.format, values)))]
 
     def _literal(self, value: int | str) -> exp.Expr:
         if isinstance(value, int):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import pytest
 
 from python_ivm.delta.bounds import Range
@@ -237,3 +239,27 @@ def test_a_change_feed_that_cannot_be_read_bounds_nothing(
     monkeypatch.setattr(lake, "texts", gone)
     text = merged(lake, "select a.v, b.w from s.a a join s.b b on a.k = b.k")
     assert "BETWEEN" not in text
+
+
+@pytest.mark.parametrize(
+    ("sql", "values"),
+    [
+        ("select a.v, b.w from s.a a join s.b b on a.k = b.k", "b.k IN (1, 3, 5,"),
+        (
+            "select a.v, b.w from s.a a join s.b b on a.d = b.d",
+            "b.d IN (CAST('2024-01-01' AS DATE), CAST('2024-01-03' AS DATE),",
+        ),
+    ],
+)
+def test_of_many_listed_keys_each_is_there(lake: Lake, sql: str, values: str) -> None:
+    days = [dt.date(2024, 1, 1) + dt.timedelta(k) for k in range(200)]
+    lake.run("m", sql)
+    rows = [(k + 1, str(day), f"t{k}", k) for k, day in enumerate(days)]
+    lake.change("b", insert=rows)
+    lake.run("m", sql)
+    lake.change("a", insert=rows[::2])
+    lake.run("m", sql)
+    lake.check("m")
+    text = " ".join(lake.executed[-1].sql.split()).replace("( ", "(")
+    assert values in text
+    assert text.split(f" AND {values[:3]} IN (")[1].split(" GROUP")[0].count(",") == 99
