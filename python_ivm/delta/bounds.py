@@ -112,9 +112,8 @@ class Range:
 
     def _listed(self, values: Sequence[int | str]) -> list[exp.Expr]:
         """Values as literals; of many one text, as each plan and its SQL copies them many times."""
-        literals = [self._literal(value) for value in values[:_MOST_NODES]]
         if len(values) <= _MOST_NODES:
-            return literals
+            return [self._literal(value) for value in values]
         shape = "{}" if isinstance(values[0], int) else "CAST('{}' AS DATE)"
         return [exp.var(", ".join(map(shape.format, values)))]
 

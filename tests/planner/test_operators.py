@@ -10,7 +10,6 @@ from sqlglot import exp
 
 from python_ivm.algebra.nodes import Node
 from python_ivm.delta import early
-from python_ivm.delta.bounds import BOUNDS
 from python_ivm.delta.origins import Kinds
 from python_ivm.refresh import bounding
 from python_ivm.refresh.bounding import Bounding
@@ -588,7 +587,7 @@ def test_it_does_where_keys_are_looked_up_ahead_and_handed_down(
 
 def is_no_bound(condition: exp.Expr) -> bool:
     """Whether a condition is one of the query."""
-    return not any(BOUNDS in part.meta for part in condition.walk())
+    return not early._is_bound(condition)
 
 
 def through_random_rounds(name: str, seeds: int) -> set[str]:

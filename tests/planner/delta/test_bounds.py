@@ -20,6 +20,11 @@ ROWS = {
 
 @pytest.fixture
 def lake() -> Lake:
+    return eight_rows()
+
+
+def eight_rows() -> Lake:
+    """A lake of two tables with the keys 1 to 8, and one row of NULLs in each."""
     made = Lake()
     for name, columns in ROWS.items():
         rows = [(k, f"2024-01-0{k}", f"t{k}", 10 * k) for k in range(1, 9)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.planner.delta.test_bounds import ROWS, merged
+from tests.planner.delta.test_bounds import eight_rows, merged
 from tests.planner.lake import Lake
 
 BOUND = "{c} BETWEEN 3 AND 5 AND {c} IN (3, 5)".format
@@ -13,11 +13,7 @@ OR_NULL = "( {c} BETWEEN 3 AND 5 OR {c} IS NULL ) AND ( {c} IN (3, 5) OR {c} IS 
 
 @pytest.fixture
 def lake() -> Lake:
-    made = Lake()
-    for name, columns in ROWS.items():
-        rows = [(k, f"2024-01-0{k}", f"t{k}", 10 * k) for k in range(1, 9)]
-        made.create(name, columns, [*rows, (None, None, None, 0)])
-    return made
+    return eight_rows()
 
 
 @pytest.mark.parametrize(
