@@ -73,6 +73,11 @@ class Range:
         ordered = tuple(sorted(values))
         return Range(kind, ordered[0], ordered[-1], ordered if every else None)
 
+    @staticmethod
+    def empty(kind: str) -> Range:
+        """No value at all."""
+        return Range(kind, 0, 0, ())
+
     def __or__(self, other: Range) -> Range:
         """The values of both."""
         ends = {self.lowest, self.highest, other.lowest, other.highest}
@@ -89,6 +94,8 @@ class Range:
             or_null: Whether it may be NULL, too, as an equality may take that for a key.
             of_change: Whether the values are keys of a change themselves.
         """
+        if self.each == ():
+            return [exp.false()]
         conditions: list[exp.Expr] = []
         if self.lowest == self.highest:
             conditions.append(exp.EQ(this=column.copy(), expression=self._literal(self.lowest)))

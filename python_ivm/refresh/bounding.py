@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
 from python_ivm.algebra.columns import ColumnRef
@@ -11,11 +11,13 @@ from python_ivm.delta.ahead import Ahead, looked_ahead
 from python_ivm.delta.bounds import Range, bounded, looked_up
 from python_ivm.delta.early import early
 from python_ivm.delta.origins import Key
+from python_ivm.delta.reads import changes_in
+from python_ivm.delta.relevant import Question, Relevant, comparable, question
 from python_ivm.refresh import emit
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.reading import ReadVolume
 from python_ivm.sources.clock import Clock
-from python_ivm.sources.history import SourceChange
+from python_ivm.sources.history import Change, SourceChange
 from python_ivm.sql.render import Renderer
 from python_ivm.sql.schema import kind_of
 from python_ivm.state.layout import STATE
@@ -25,28 +27,53 @@ _MOST_LISTED = 2_500
 before and after their update, and some more."""
 _MOST_AHEAD = 10_000
 """So many of the keys that are found by looking ahead."""
+_MOST_NETTED = 100_000
+"""Of so many changed rows it is found out which came and went with the same values."""
 _SMALL = 8 * 2**20
 """Up to so many bytes a table is read as fast as its files are chosen."""
 
 
 class Bounding:
-    """Bounds one refresh's plan by the keys of its changed rows (``delta/bounds.py``)."""
+    """Bounds one refresh's plan by the keys of its changed rows (``delta/bounds.py``).
+
+    Attributes:
+        unseen: The changed sources of whose change the query was found to see nothing. A plan that
+            follows them is not bounded any further.
+    """
 
     def __init__(
-        self, model: Model, changes: Mapping[str, SourceChange], clock: Clock | None = None
+        self,
+        model: Model,
+        changes: Mapping[str, SourceChange],
+        clock: Clock | None = None,
+        reads: Mapping[str, Relevant] | None = None,
     ) -> None:
-        """Take the model, what happened to its sources, and the clock if it is asked."""
+        """Take what is asked about.
+
+        Args:
+            model: The model.
+            changes: What happened to its sources.
+            clock: The clock if the model asks it.
+            reads: What the query reads of those sources that changed.
+        """
         self._model = model
         self._clock = clock
         self._volume = ReadVolume(model, changes)
         self._kind = partial(kind_of, model.schemas())
         self._changes = changes
+        self._reads = reads or {}
+        self._known: Mapping[Key, Range] | None = None
+        self.unseen: frozenset[str] = frozenset()
 
     def __call__(
         self, plan: Node, columns: Sequence[ColumnRef]
     ) -> tuple[Node, Mapping[ColumnRef, Range]]:
         """The plan with bounds, and the ranges of those columns that have one."""
         plan, ranges = bounded(plan, columns, STATE, self._kind, self._ranges, self._large)
+        if self._known is None and self._volume.is_worth_a_question(plan):
+            self._ranges(())
+        if self.unseen & changes_in(plan):
+            return plan, ranges
         plan = looked_ahead(plan, self._kind, self._volume.pays_to_ask, self._ahead)
         return early(plan, self._kind), ranges
 
@@ -59,34 +86,52 @@ class Bounding:
         return size is None or size > _SMALL
 
     def _ranges(self, keys: Collection[Key]) -> Mapping[Key, Range]:
-        """What the sources' change feeds hold of keys."""
-        sources = sorted({key.source for key in keys})
+        """What the sources' change feeds hold of keys; they are asked once in a refresh."""
+        if self._known is None:
+            try:
+                self._known = self._asked(keys)
+            except Exception:
+                self._known = {}  # a feed that cannot be read bounds nothing: the MERGE says why
+        return self._known
+
+    def _asked(self, keys: Collection[Key]) -> Mapping[Key, Range]:
+        """The same, asked, and which changes the query does not see."""
+        sources = sorted({key.source for key in keys}.union(self._reads))
         asked = {s: sorted(key.column for key in keys if key.source == s) for s in sources}
-        try:
-            values = self._told(partial(emit.keys_query, most=_MOST_LISTED + 1), asked)
-            many = {s: asked[s] for s, rows in values.items() if len(rows) > _MOST_LISTED}
-            for source, (extremes,) in self._told(emit.range_query, many).items():
-                values[source] = [extremes[::2], extremes[1::2]]
-        except Exception:
-            return {}  # a feed that cannot be read bounds nothing: the MERGE will say why
+        questions = {s: self._question(s, columns) for s, columns in asked.items()}
+        worth = {s: q for s, q in questions.items() if q.keys or q.seen is not None}
+        if not worth:
+            return {}
+        renderer = Renderer(emit.source_relations(self._changes, self._clock))
+        query = emit.keys_query(list(worth.values()), _MOST_LISTED + 1, renderer)
+        values = dict(zip(worth, self._rows(query, len(worth)), strict=True))
+        self.unseen = frozenset(
+            source for source, rows in values.items() if all(row[-1] != "true" for row in rows)
+        )
+        seen = {s: rows for s, rows in values.items() if s not in self.unseen}
+        many = [source for source, rows in seen.items() if len(rows) > _MOST_LISTED]
+        if many:
+            ends = emit.range_query([(self._changes[s], asked[s]) for s in many])
+            for source, (extremes,) in zip(many, self._rows(ends, len(many)), strict=True):
+                seen[source] = [extremes[::2], extremes[1::2]]
         found: dict[Key, Range] = {}
-        for key in sorted(keys):
+        for key in sorted(key for key in keys if key.source in seen):
             place = asked[key.source].index(key.column)
-            texts = [row[place] for row in values[key.source]]
+            texts = [row[place] for row in seen[key.source]]
             kind = self._kind(key.source, key.column)
             range_ = Range.of(kind, texts, every=key.source not in many)
             if range_ is not None:
                 found[key] = range_
         return found
 
-    def _told(
-        self, query: Callable[[emit.Asked], str], asked: Mapping[str, Sequence[str]]
-    ) -> dict[str, list[list[str | None]]]:
-        """What one query tells of columns of several changes, by source."""
-        if not asked:
-            return {}
-        changes = [(self._changes[source], columns) for source, columns in asked.items()]
-        return dict(zip(asked, self._rows(query(changes), len(changes)), strict=True))
+    def _question(self, source: str, keys: Sequence[str]) -> Question:
+        """What to ask about a source's change."""
+        reads = self._reads.get(source) or Relevant(tuple(keys), None)
+        change = self._changes[source]
+        few = change.rows is not None and change.rows <= _MOST_NETTED
+        kinds = [self._kind(source, column) for column in reads.columns]
+        nets = source in self._reads and few and change.change is Change.GENERAL
+        return question(source, reads, keys, comparable(kinds) if nets else None)
 
     def _rows(self, query: str, parts: int) -> list[list[list[str | None]]]:
         """The rows of a query of several parts, whose first column is the part's number."""
@@ -106,8 +151,14 @@ class Bounding:
         except Exception:
             return [None] * len(looks)  # the MERGE, which computes the same, will say why
         return [
-            Range.of(look.kind, [value for (value,) in found], every=True)
-            if len(found) <= _MOST_AHEAD
-            else None
+            self._of_look(look, [value for (value,) in found])
             for look, found in zip(looks, rows, strict=True)
         ]
+
+    def _of_look(self, look: Ahead, values: Sequence[str | None]) -> Range | None:
+        if len(values) > _MOST_AHEAD:
+            return None
+        nothing = all(value is None for value in values)
+        if nothing and not (values and look.or_null):
+            return Range.empty(look.kind)
+        return Range.of(look.kind, values, every=True)

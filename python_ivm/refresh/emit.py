@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, Named
 from python_ivm.algebra.nodes import COUNT, Aggregate, At, Node, Project
+from python_ivm.delta.relevant import Question
 from python_ivm.delta.term import Changes, Term
 from python_ivm.refresh.request import Request
 from python_ivm.refresh.statements import Kind, Statement
@@ -23,6 +24,7 @@ from python_ivm.state.layout import STATE, Layout
 from python_ivm.state.merge import Bound, merge, unbounded
 from python_ivm.state.tables import build_query, view_query
 
+_SEEN = "seen"
 QUERY = "ivm.query"
 """The state's table property that holds the model's own SQL, as JSON text."""
 DELETION_VECTORS = "delta.enableDeletionVectors"
@@ -80,10 +82,6 @@ def source_relations(
     return SourceRelations(read, changed, stored, clock.literals() if clock else {})
 
 
-Asked = Sequence[tuple[SourceChange, Sequence[str]]]
-"""Changes, each with columns that are asked about."""
-
-
 def change_feed(source: SourceChange) -> exp.Select:
     """A SELECT of nothing yet from a source's change feed."""
     feed = exp.func(
@@ -95,29 +93,59 @@ def change_feed(source: SourceChange) -> exp.Select:
     return exp.Select().from_(exp.Table(this=feed))
 
 
-def keys_query(changes: Asked, most: int) -> str:
-    """A query of some combinations of columns of each change: which change's, and their texts."""
-    return text(_some([s.distinct() for s in _texts(changes, lambda column: [column])], most))
+def keys_query(questions: Sequence[Question], most: int, renderer: Renderer) -> str:
+    """A query of changed keys, of several changes.
+
+    Args:
+        questions: What is asked about each.
+        most: How many rows of each are wanted; those that the query sees come first.
+        renderer: Renders the questions.
+
+    Returns:
+        A query of these columns, all texts: which change's the row is, the keys in order, as many
+        as the question with most of them has, and ``true`` if the query sees such rows.
+    """
+    width = max(len(question.keys) for question in questions)
+    selects: list[exp.Query] = []
+    for number, question in enumerate(questions):
+        texts: list[exp.Expr] = [exp.cast(key.expression(), "string") for key in question.keys]
+        texts += [exp.null() for _ in range(width - len(texts))]
+        keys = [Named(f"v{place}", value) for place, value in enumerate(texts, 1)]
+        if question.seen is None:
+            seen, measures = [Named(_SEEN, _text("true"))], []
+        else:
+            told = exp.cast(exp.Max(this=question.seen), "string")
+            seen, measures = [], [Named(_SEEN, told)]
+        which = Named("which", _text(str(number)))
+        found = Aggregate(question.rows, "found", (which, *keys, *seen), tuple(measures))
+        query = renderer.query(found)
+        if measures:
+            query = query.order_by(exp.Ordered(this=exp.column(_SEEN), desc=True), copy=False)
+        selects.append(query)
+    return text(renderer.with_ctes(_some(selects, most)))
 
 
-def range_query(changes: Asked) -> str:
-    """A query of one row for each change: which change's, each column's lowest and highest text."""
-    return text(union_all(_texts(changes, lambda c: [exp.Min(this=c), exp.Max(this=c.copy())])))
+def range_query(changes: Sequence[tuple[SourceChange, Sequence[str]]]) -> str:
+    """A query of one row for each change: which change's, each column's lowest and highest text.
 
-
-def _texts(changes: Asked, told: Callable[[exp.Expr], Sequence[exp.Expr]]) -> list[exp.Select]:
-    """SELECTs of each change's number and of what is told of its columns, as texts."""
+    Args:
+        changes: Changes, each with columns that are asked about.
+    """
     values = [
-        [exp.cast(value, "string") for name in names for value in told(_stored(source, name))]
+        [
+            exp.cast(value, "string")
+            for name in names
+            for value in (exp.Min(this=_stored(source, name)), exp.Max(this=_stored(source, name)))
+        ]
         for source, names in changes
     ]
     width = max(map(len, values))
-    selects: list[exp.Select] = []
+    selects: list[exp.Query] = []
     for number, ((source, _), own) in enumerate(zip(changes, values, strict=True)):
         padded = [*own, *(exp.null() for _ in range(width - len(own)))]
         named = [exp.alias_(value, f"v{place}") for place, value in enumerate(padded, 1)]
-        selects.append(change_feed(source).select(exp.alias_(_which(number), "which"), *named))
-    return selects
+        selects.append(change_feed(source).select(exp.alias_(_text(str(number)), "which"), *named))
+    return text(union_all(selects))
 
 
 def _stored(source: SourceChange, column: str) -> exp.Expr:
@@ -129,7 +157,7 @@ def values_query(columns: Sequence[tuple[Node, ColumnRef]], most: int, renderer:
     selects: list[exp.Query] = []
     for number, (plan, column) in enumerate(columns):
         value = Named("value", exp.cast(column.expression(), "string"))
-        which = Named("which", _which(number))
+        which = Named("which", _text(str(number)))
         selects.append(renderer.query(Aggregate(plan, "found", (which, value), ())))
     return text(renderer.with_ctes(_some(selects, most)))
 
@@ -140,8 +168,8 @@ def _some(queries: Sequence[exp.Query], most: int) -> exp.Query:
     return union_all([exp.Select().select("*").from_(rows) for rows in found])
 
 
-def _which(number: int) -> exp.Expr:
-    return exp.Literal.string(str(number))
+def _text(value: str) -> exp.Expr:
+    return exp.Literal.string(value)
 
 
 def probe_query(rows: Node, arguments: tuple[Named, ...], renderer: Renderer) -> str:

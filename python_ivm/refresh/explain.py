@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from sqlglot import exp
+
 from python_ivm.algebra.columns import ColumnRef
 from python_ivm.algebra.nodes import Node
 from python_ivm.algebra.normal_form import normal_forms
 from python_ivm.delta.bounds import Range
 from python_ivm.delta.compile import delta
 from python_ivm.delta.origins import Key
+from python_ivm.delta.relevant import relevant
 from python_ivm.delta.term import Changes, Term
 from python_ivm.errors import IvmError
 from python_ivm.refresh import emit, versions
@@ -65,6 +68,7 @@ def explain(request: Request, warehouse: Warehouse) -> str:
             ),
             _section("Stored", _stored(request, how.layout)),
             *_recomputed(how.layout),
+            _section("Read of the sources", _reads(how.layout)),
             *_of_the_clock(how),
             *_on_changes(model, how, current, found),
             *_anew(model, how, current, found),
@@ -102,6 +106,22 @@ def _recomputed(layout: Layout) -> list[str]:
     """Why parts of the model are computed anew; nothing where none is."""
     found = [f"  {sentence}" for sentence in recomputations(layout)]
     return [_section("Recomputed where a change touches it", "\n".join(found))] if found else []
+
+
+def _reads(layout: Layout) -> str:
+    """Of each source the columns, and the condition on its rows: other changes are not seen."""
+    lines = []
+    for source, reads in relevant(layout.input).items():
+        columns = ", ".join(reads.columns) or "the number of rows"
+        lines.append(f"  {source}: {columns}")
+        if reads.condition is not None:
+            condition = reads.condition.transform(_without_table)
+            lines.append(f"    of rows with {one_line(condition)}")
+    return "\n".join(lines)
+
+
+def _without_table(node: exp.Expr) -> exp.Expr:
+    return exp.column(node.this.copy()) if isinstance(node, exp.Column) else node
 
 
 def _of_the_clock(how: Maintained) -> list[str]:

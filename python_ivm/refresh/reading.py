@@ -114,10 +114,21 @@ class ReadVolume:
         asked = self._cost(near)
         return asked is not None and _FRACTION * asked <= whole
 
+    def is_worth_a_question(self, plan: Node) -> bool:
+        """Whether a plan reads so much that it pays to ask first whether it is to be read."""
+        bytes_ = self._bytes(plan)
+        return bytes_ is not None and bytes_ > _WORTH
+
     def _cost(self, plan: Node) -> float | None:
         """The bytes that a plan reads, with those that its operators stand for."""
-        total: float = OPERATOR * size(plan)
-        total += sum(CHANGED_ROW * (self._rows.get(source) or 0) for source in changes_in(plan))
+        bytes_ = self._bytes(plan)
+        return None if bytes_ is None else bytes_ + OPERATOR * size(plan)
+
+    def _bytes(self, plan: Node) -> float | None:
+        """The bytes that a plan reads; None if those of a table are not known."""
+        total: float = sum(
+            CHANGED_ROW * (self._rows.get(source) or 0) for source in changes_in(plan)
+        )
         for read in reads(plan):
             weighed = self._weighed(read, unknown=0.0)
             if weighed is None:

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from python_ivm.algebra.nodes import ClockFilter, Node
-from python_ivm.algebra.plans import size
-from python_ivm.delta.compile import delta
-from python_ivm.delta.term import Changes, Term
+from python_ivm.algebra.nodes import ClockFilter
 from python_ivm.errors import InvalidModel, IvmError
 from python_ivm.refresh import emit, policy, versions
-from python_ivm.refresh.bounding import Bounding
+from python_ivm.refresh.following import computed_anew, follow
 from python_ivm.refresh.maintained import Maintained, maintained
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.reading import ReadVolume
@@ -19,7 +16,7 @@ from python_ivm.refresh.reason import Reason, planner_error
 from python_ivm.refresh.remembering import Remembering
 from python_ivm.refresh.request import OnConfigurationChange, Policy, Request, Warehouse
 from python_ivm.refresh.statements import Refresh, Statement, Strategy
-from python_ivm.sources.clock import CLOCK, Clock
+from python_ivm.sources.clock import Clock
 from python_ivm.sources.history import Change, SourceChange
 from python_ivm.sql.clock import at
 from python_ivm.sql.parse import pin_versions, table_key
@@ -180,6 +177,12 @@ class Planner:
         """Nothing to do, but for moving a bookmark whose commits a source may soon forget."""
         if not any(c.post.is_long_after(bookmark.sources[key]) for key, c in changes.items()):
             return Refresh(Strategy.NOOP, "UNCHANGED", told)
+        return self._moved_on(told, bookmark, changes)
+
+    def _moved_on(
+        self, told: str, bookmark: Bookmark, changes: Mapping[str, SourceChange]
+    ) -> Refresh:
+        """No row to write, but the next bookmark."""
         moved = self._committed(emit.keep_bookmark(self.request), bookmark, changes)
         return Refresh(Strategy.NOOP, "UNCHANGED", told, (moved,))
 
@@ -193,22 +196,19 @@ class Planner:
         clock_moved = asks_clock and self.model.clock_moved(bookmark)
         if not read and not clock_moved:
             return self._noop("no row changed that the query reads", bookmark, changes)
-        inserts = {key: change.change is Change.INSERTS for key, change in read.items()}
-        moved = Changes(inserts | ({CLOCK: False} if clock_moved else {}))
         try:
-            terms = delta(how.layout.input, moved)
-            too_large = _too_large(terms)
-            if too_large is None:
-                merge, anew = self._merge(how, terms, moved, changes, read, clock)
+            found = follow(self.model, how, changes, read, clock if clock_moved else None, clock)
         except Exception as error:
             return self._full(planner_error(error, self.warehouse.failure), bookmark)
-        if too_large is not None:
-            return self._recompute(too_large, bookmark)
-        merge = self._committed(merge, bookmark, changes)
-        why = Reason("CHANGED", "sources changed" if read else "the clock moved")
-        if anew:
+        if isinstance(found, Reason):
+            return self._recompute(found, bookmark)
+        if found.merge is None:
+            return self._moved_on("no row changed that the query sees", bookmark, changes)
+        merge = self._committed(found.merge, bookmark, changes)
+        why = Reason("CHANGED", "sources changed" if found.read else "the clock moved")
+        if found.anew:
             why = _computed_anew("to follow what changed would read more")
-        return self._merged(why, merge, bookmark, read, clock if clock_moved else None)
+        return self._merged(why, merge, bookmark, found.read, clock if clock_moved else None)
 
     def _recompute(self, reason: Reason, bookmark: Bookmark, rebuild: bool = False) -> Refresh:
         """Without following what changed: the rows that differ where the state can stay.
@@ -250,7 +250,7 @@ class Planner:
             return None
         if not self._state_fits(layout, sources, clock):
             return None
-        return self._anew(layout, differing, sources, clock)
+        return computed_anew(self.model, layout, differing, sources, clock)
 
     def _state_fits(
         self, layout: Layout, sources: Mapping[str, SourceChange], clock: Clock | None
@@ -297,39 +297,6 @@ class Planner:
         if self.model.clock_moved(bookmark, how.query.shows):
             return _CLOCK_MOVED
         return how
-
-    def _merge(
-        self,
-        how: Maintained,
-        terms: list[Term],
-        moved: Changes,
-        changes: Mapping[str, SourceChange],
-        read: Mapping[str, SourceChange],
-        clock: Clock | None,
-    ) -> tuple[Statement, bool]:
-        """The statement that brings the state up to date, and whether it computes it anew."""
-        volume = ReadVolume(self.model, read)
-        version = self.model.found.version
-        bounding = Bounding(self.model, changes, clock)
-        merge, source = emit.merge_statement(
-            self.request, how.layout, terms, moved, changes, clock, bounding, version
-        )
-        differing = difference(how.layout)
-        if not how.comparable or not volume.is_dearer(source, differing):
-            return replace(merge, small=volume.is_little(source)), False
-        return self._anew(how.layout, differing, changes, clock), True
-
-    def _anew(
-        self,
-        layout: Layout,
-        differing: Node,
-        sources: Mapping[str, SourceChange],
-        clock: Clock | None,
-    ) -> Statement:
-        """The statement that computes the query anew, and writes the rows that differ."""
-        version = self.model.found.version
-        anew = emit.anew_statement(self.request, layout, differing, sources, clock, version)
-        return replace(anew, small=ReadVolume(self.model, {}).is_little(differing))
 
     def _committed(
         self, statement: Statement, bookmark: Bookmark, changes: Mapping[str, SourceChange]
@@ -448,8 +415,6 @@ class Planner:
 
 _LARGE_FILES = 2**20
 """Bytes of files from which on it pays to mark rows as deleted, which takes jobs of its own."""
-_MOST_OPERATORS = 5000
-"""How large a refresh Spark gets to plan: some 25 operators a second."""
 _FIRST = Reason("FIRST_BUILD", "first build", False)
 _STATE_STAYS = frozenset(
     {"SOURCE_REPLACED", "SOURCE_RECREATED", "CHANGE_FEED_GAP", "PLAN_TOO_LARGE"}
@@ -462,14 +427,6 @@ _CLOCK_MOVED = Reason(
 
 def _computed_anew(text: str) -> Reason:
     return Reason("COMPUTED_ANEW", text, False)
-
-
-def _too_large(terms: list[Term]) -> Reason | None:
-    operators = size(*(term.plan for term in terms))
-    if operators <= _MOST_OPERATORS:
-        return None
-    told = f"finding what changed takes {operators:,} operators; split the model"
-    return Reason("PLAN_TOO_LARGE", told)
 
 
 def _refuse_duplicates(columns: list[str]) -> None:

@@ -104,9 +104,11 @@ class Lake:
             {**columns, "_change_type": "string", "_commit_version": "bigint"},
         )  # fmt: skip
         if delete:
-            commit = Commit(version, self._time(), "DELETE")
+            metrics = {"numDeletedRows": str(max(len(gone), len(insert)))}
+            commit = Commit(version, self._time(), "DELETE", metrics=metrics)
         else:
-            commit = Commit(version, self._time(), "WRITE", mode="Append")
+            metrics = {"numOutputRows": str(len(insert))}
+            commit = Commit(version, self._time(), "WRITE", mode="Append", metrics=metrics)
         self.commits[name].insert(0, commit)
 
     def optimize(self, name: str) -> None:
@@ -174,11 +176,11 @@ class Lake:
             merged = statement.kind is Kind.MERGE
             operation = "MERGE" if merged else "CREATE OR REPLACE TABLE AS SELECT"
             version = len(commits)
-            commits.insert(
-                0, Commit(version, self._time(), operation,
-                          user_metadata=statement.bookmark)
-            )  # fmt: skip
-            self._keep_version(state, version)
+            metrics = self._keep_version(state, version, merged)
+            commit = Commit(
+                version, self._time(), operation, metrics=metrics, user_metadata=statement.bookmark
+            )
+            commits.insert(0, commit)
             names = [c[0] for c in self.db.execute(f"describe s.{state}").fetchall()]
             if "__ivm_count__" in names and "delta.constraints" not in statement.sql:
                 least = self.db.execute(f"select min(__ivm_count__) from s.{state}").fetchone()[0]
@@ -190,8 +192,8 @@ class Lake:
         names = tuple(name for name, _ in columns)
         self.views[model] = SourceView(text, ("spark_catalog", "s"), dict(columns), names)
 
-    def _keep_version(self, state: str, version: int) -> None:
-        """Keep a state's contents and, after the first version, what changed."""
+    def _keep_version(self, state: str, version: int, merged: bool) -> dict[str, str]:
+        """Keep a state's contents and, of a MERGE, what changed; its metrics."""
         self.types[state] = {n: _spark_type(t) for n, t, *_ in
                              self.db.execute(f"describe s.{state}").fetchall()}  # fmt: skip
         self.db.execute(f'create or replace table s."{state}@{version}" as from s.{state}')
@@ -203,9 +205,17 @@ class Lake:
                 ("insert", version, version - 1),
             )
         ]
-        if version > 0 and self.commits[state][0].operation == "MERGE":
-            body = " union all ".join(parts)
-            self.db.execute(f'create or replace table s."{state}@feed{version}" as {body}')
+        if not merged:
+            return {}
+        body = " union all ".join(parts)
+        self.db.execute(f'create or replace table s."{state}@feed{version}" as {body}')
+        counts = self.db.execute(
+            "select count(*) filter (_change_type = 'insert'), "
+            "count(*) filter (_change_type = 'delete') "
+            f'from s."{state}@feed{version}"'
+        ).fetchone()
+        names = ("numTargetRowsInserted", "numTargetRowsDeleted", "numTargetRowsUpdated")
+        return dict(zip(names, map(str, (*counts, 0)), strict=True))
 
     def duck(self, sql: str) -> str:
         """Spark SQL as DuckDB's, reading versions and change feeds from plain tables."""

@@ -585,6 +585,16 @@ def test_it_does_where_keys_are_looked_up_ahead_and_handed_down(
     assert len(set(handed)) > 100
 
 
+def test_it_does_where_it_is_always_asked_what_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it pays is a question of cost (``delta/relevant.py``)."""
+    monkeypatch.setattr(ReadVolume, "is_worth_a_question", lambda *arguments: True)
+    reasons = {name: through_random_rounds(name, 1) for name in [*QUERIES, *CHOICES]}
+    unseen = [name for name, found in reasons.items() if "UNCHANGED" in found]
+    seen = [name for name, found in reasons.items() if found & {"CHANGED", "COMPUTED_ANEW"}]
+    assert len(unseen) > 20
+    assert len(seen) > 0.9 * len(reasons)
+
+
 def is_no_bound(condition: exp.Expr) -> bool:
     """Whether a condition is one of the query."""
     return not early._is_bound(condition)

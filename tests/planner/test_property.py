@@ -154,6 +154,7 @@ def test_every_view_whose_keys_are_looked_up_ahead_and_handed_down_equals_its_qu
     note(case.told())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ReadVolume, "pays_to_ask", lambda *arguments: True)
+        patch.setattr(ReadVolume, "is_worth_a_question", lambda *arguments: True)
         patch.setattr(early, "_is_dear", is_no_bound)
         check_by_duckdb(case)
 

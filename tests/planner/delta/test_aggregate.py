@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from python_ivm.refresh.statements import Strategy
 from tests.planner.lake import Lake
 from tests.planner.stories import View
 
@@ -44,7 +45,7 @@ def test_a_group_that_keeps_its_value_touches_nothing(xy: Lake) -> None:
     )
     xy.change("x", delete=[(1, 1)], insert=[(1, 100)])
     assert view.touched() == []
-    view.refresh()
+    view.refresh(Strategy.NOOP)
 
 
 @pytest.mark.parametrize(

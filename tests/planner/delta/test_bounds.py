@@ -33,10 +33,10 @@ def eight_rows() -> Lake:
 
 
 def merged(lake: Lake, sql: str) -> str:
-    """The MERGE of a refresh after rows 3 and 5 of a were updated; on one line."""
+    """The MERGE of a refresh after rows 3 and 5 of a were updated and doubled; on one line."""
     lake.run("m", sql)
     gone = [(k, f"2024-01-0{k}", f"t{k}", 10 * k) for k in (3, 5)]
-    lake.change("a", delete=gone, insert=[(*row[:3], row[3] + 1) for row in gone])
+    lake.change("a", delete=gone, insert=2 * [(*row[:3], row[3] + 1) for row in gone])
     lake.run("m", sql)
     lake.check("m")
     statement = lake.executed[-1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from python_ivm.refresh.statements import Strategy
 from tests.planner.lake import Lake
 from tests.planner.stories import View
 
@@ -30,7 +31,7 @@ def test_a_condition_that_is_null_keeps_nothing(lake: Lake, view: View) -> None:
 def test_a_change_outside_the_filter_touches_nothing(lake: Lake, view: View) -> None:
     lake.change("x", delete=[(1, 5), (3, None)], insert=[(1, 6), (4, 0), (5, None)])
     assert view.touched() == []
-    view.refresh()
+    view.refresh(Strategy.NOOP)
 
 
 @pytest.mark.parametrize(
@@ -52,9 +53,9 @@ def test_any_condition(lake: Lake, condition: str) -> None:
     lake.create("x", {"i": "int", "v": "int"}, [(1, 5), (2, 50), (3, None)])
     view = View(lake, f"select i, v from s.x where {condition}")
     lake.change("x", delete=[(2, 50), (3, None)], insert=[(2, None), (3, 5), (1, 6)])
-    view.refresh()
+    view.refresh(Strategy.INCREMENTAL, Strategy.NOOP)
     lake.change("x", delete=[(1, 5)], insert=[(None, None)])
-    view.refresh()
+    view.refresh(Strategy.INCREMENTAL, Strategy.NOOP)
 
 
 def test_filters_stack_through_derived_tables(lake: Lake) -> None:

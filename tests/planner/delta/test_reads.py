@@ -116,6 +116,6 @@ def test_what_bounds_each_read(
 ) -> None:
     view = View(shop, sql)
     row = {"l": (2, 5), "o": (1, 1, "2024-01-01")}[changed]
-    shop.change(changed, delete=[row], insert=[(row[0], 7, *row[2:])])
+    shop.change(changed, delete=[row], insert=2 * [(row[0], 7, *row[2:])])
     view.refresh()
     assert sorted(map(told, reads(noted[-1]))) == sorted(expected)

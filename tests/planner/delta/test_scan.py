@@ -45,7 +45,7 @@ def test_an_update_that_changes_nothing_touches_nothing(lake: Lake) -> None:
     view = table(lake)
     lake.change("x", delete=[(1, 10), (2, None)], insert=[(1, 10), (2, None)])
     assert view.touched() == []
-    view.refresh()
+    view.refresh(Strategy.NOOP)
     view.shows(*ROWS)
 
 
@@ -70,7 +70,6 @@ def test_a_commit_of_no_rows_is_applied_as_nothing(lake: Lake) -> None:
     view = table(lake)
     lake.change("x")
     assert view.touched() == []
-    view.refresh()
     view.refresh(Strategy.NOOP)
 
 

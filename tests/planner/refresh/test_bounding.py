@@ -1,4 +1,7 @@
-"""What is asked of changed keys: one question for all sources, and one more of those with many."""
+"""What is asked of changes: one question for all sources, and one more of those with many keys.
+
+The last one is for the looks ahead (``test_ahead.py``).
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ def refreshed(lake: Lake) -> str:
 
 def test_all_changed_sources_are_asked_at_once(lake: Lake) -> None:
     merge = refreshed(lake)
-    assert len(lake.asked) == 1
+    assert len(lake.asked) == 2
     assert "l.ok IN (3, 5, 9)" in merge
     assert "l.pk IN (4, 7)" in merge
     assert "o.ok = 11" in merge
@@ -50,10 +53,10 @@ def test_those_with_many_keys_are_asked_for_ranges_at_once(
 ) -> None:
     monkeypatch.setattr(bounding, "_MOST_LISTED", 1)
     merge = refreshed(lake)
-    assert len(lake.asked) == 2
+    assert len(lake.asked) == 3
     assert "l.ok BETWEEN 3 AND 9" in merge
     assert "l.pk BETWEEN 4 AND 7" in merge
-    assert "k IN (" not in merge
+    assert "l.ok IN (" not in merge
     assert "o.ok = 11" in merge
     assert "p.pk = 12" in merge
 

@@ -16,7 +16,7 @@ GOLDEN = Path(__file__).parent / "golden"
 
 @pytest.fixture
 def shop(lake: Lake) -> Lake:
-    lake.create("orders", {"id": "int", "customer": "int", "total": "decimal(15,2)"}, [(1, 1, 5)])
+    lake.create("orders", {"id": "int", "customer": "int", "total": "decimal(15,2)"}, [(1, 1, 15)])
     lake.create("customers", {"id": "int", "nation": "string"}, [(1, "FR")])
     lake.create("items", {"order_id": "int", "qty": "int"}, [(1, 3)])
     return lake
@@ -54,7 +54,7 @@ def test_the_emitted_sql_reads_as_reviewed(
 ) -> None:
     """After a wanted change run with ``--ivm-update-golden``, and read the diff."""
     first = shop.run("m", sql)
-    shop.change("orders", delete=[(1, 1, 5)] if deletes else [], insert=[(2, 1, 7)])
+    shop.change("orders", delete=[(1, 1, 15)] if deletes else [], insert=2 * [(2, 1, 18)])
     if name.startswith("three"):
         shop.change("items", insert=[(2, 9)])
     merge = plan_refresh(shop.request("m", sql), shop)
@@ -86,7 +86,7 @@ def nested_aggregates(lake: Lake, depth: int) -> str:
 
 def change_all(lake: Lake) -> None:
     for name, versions in list(lake.rows.items()):
-        lake.change(name, delete=versions[-1][:1], insert=versions[-1][:1])
+        lake.change(name, delete=versions[-1][:1], insert=2 * versions[-1][:1])
 
 
 def length_of_merge(make: object, size: int) -> int:
