@@ -17,28 +17,32 @@ class Change:
     Attributes:
         table: the table.
         rows: about how many of its rows are updated; whole orders, where it is more than one.
+        which: what sets it apart from others of as many rows.
     """
 
     table: str
     rows: int
+    which: str = ""
 
     @property
     def name(self) -> str:
         """As in the results: `lineitem 1,000`."""
-        return f"{self.table} {self.rows:,}"
+        return f"{self.table} {self.rows:,}" + (f" ({self.which})" if self.which else "")
 
     @property
     def option(self) -> str:
         """As on the command line: `lineitem-1000`."""
-        return f"{self.table}-{self.rows}"
+        return f"{self.table}-{self.rows}" + (f"-{self.which}" if self.which else "")
 
 
 ROWS = (1, 1_000, 60_000)
 LINES = tuple(Change("lineitem", rows) for rows in ROWS)
 NATION = (Change("nation", 1),)
+SAUDI = Change("nation", 1, "saudi")
 CUSTOMER = (Change("customer", 1),)
+KEY = Change("customer", 1, "key")
 ORDERS = tuple(Change("orders", rows) for rows in ROWS)
-CHANGES = (*LINES, *NATION, *CUSTOMER, *ORDERS)
+CHANGES = (*LINES, *NATION, SAUDI, *CUSTOMER, KEY, *ORDERS)
 """In the order in which they happen."""
 
 SHARES = (0.0001, 0.01)
@@ -95,12 +99,12 @@ def _query(name: str, *changes: Change, stock: bool = False) -> Query:
 QUERIES = (
     _query("q01", *LINES, stock=True),
     _query("q03", *LINES, *CUSTOMER),
-    _query("q05", *LINES, *NATION, *CUSTOMER, stock=True),
+    _query("q05", *LINES, *NATION, *CUSTOMER, KEY, stock=True),
     _query("q09", *LINES, *NATION, stock=True),
-    _query("q13", *CUSTOMER, *ORDERS),
+    _query("q13", *CUSTOMER, KEY, *ORDERS),
     _query("q18", *LINES, *CUSTOMER),
-    _query("q21", *LINES, *NATION),
-    _query("q22", *CUSTOMER, *ORDERS),
+    _query("q21", *LINES, *NATION, SAUDI),
+    _query("q22", *CUSTOMER, KEY, *ORDERS),
     _query("full_join", *LINES, *CUSTOMER, *ORDERS),
     _query("wide", *LINES, *CUSTOMER, stock=True),
     _query("distinct_customers", *ORDERS, stock=True),

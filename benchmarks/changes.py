@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cache
 
-from benchmarks.catalog import Change
+from benchmarks.catalog import KEY, SAUDI, Change
 from integration_tests.tpch.load import Sql
 
 SOURCES = "bench_sources"
@@ -30,6 +30,12 @@ _LINE = f"""
         l_orderkey,
         l_linenumber
     limit 1
+"""
+
+# A customer whose code of country Q22 lists, in the region of Q5, with a balance that Q22 counts.
+_INDIAN = f"""
+    select min(abs(c_custkey)) from {SOURCES}.customer
+    where c_phone like '18-%' and c_acctbal > 5000
 """
 
 
@@ -60,6 +66,7 @@ class Changes:
         self._times: Counter[Change] = Counter()
         self._loads = sql(f"select max(loaded) from {SOURCES}.lineitem")[0][0]
         (self._line,) = sql(_LINE)
+        self._indian = sql(_INDIAN)[0][0]
         self._bounds = cache(self._bounds_of)
 
     @property
@@ -93,7 +100,10 @@ class Changes:
             return moved, orders("o_orderkey", **bounds)
         if change.table == "nation":
             name = "concat(n_name, ' II')" if forth else "replace(n_name, ' II', '')"
-            return [f"n_name = {name}"], f"n_nationkey = {self._line['s_nationkey']}"
+            one = f"n_nationkey = {self._line['s_nationkey']}"
+            return [f"n_name = {name}"], "n_name like 'SAUDI ARABIA%'" if change == SAUDI else one
+        if change == KEY:
+            return ["c_custkey = -c_custkey"], f"c_custkey in ({self._indian}, -{self._indian})"
         name = "concat(c_name, ' II')" if forth else "replace(c_name, ' II', '')"
         segment = "MACHINERY" if forth else "BUILDING"
         assignments = [
