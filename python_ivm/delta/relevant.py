@@ -36,6 +36,7 @@ from python_ivm.algebra.nodes import (
     UnionAll,
     Window,
 )
+from python_ivm.delta.origins import Kinds, Origins
 
 ROWS = "changed"
 """The relation of a source's changed rows in a condition on them."""
@@ -81,13 +82,14 @@ class Question:
     seen: exp.Expr | None
 
 
-def relevant(plan: Node) -> dict[str, Relevant]:
+def relevant(plan: Node, kinds: Kinds) -> dict[str, Relevant]:
     """What a query reads of each of its sources.
 
     Args:
         plan: The query's plan.
+        kinds: The types of the sources' columns.
     """
-    found = _Found(plan)
+    found = _Found(plan, kinds)
     found.visit(plan, ())
     return {source: found.relevant(source) for source in found.scans}
 
@@ -138,7 +140,8 @@ def _is_true(condition: exp.Expr) -> exp.Expr:
 class _Found:
     """The scans of a plan, each with the conditions that its rows must meet."""
 
-    def __init__(self, plan: Node) -> None:
+    def __init__(self, plan: Node, kinds: Kinds) -> None:
+        self._origins = Origins(kinds)
         self.scans: dict[str, list[tuple[Scan, Conditions]]] = {}
         self._readers = Counter(id(child) for node in plan.walk() for child in node.inputs)
         self._done: set[int] = set()
@@ -163,40 +166,55 @@ class _Found:
         mine = () if self._readers[id(node)] > 1 else conditions
         if isinstance(node, Scan):
             self.scans.setdefault(node.source, []).append((node, mine))
-        for child, below in zip(node.inputs, _below(node, mine), strict=True):
+        for child, below in zip(node.inputs, self._below(node, mine), strict=True):
             self.visit(child, _of(below, child))
 
+    def _below(self, node: Node, conditions: Conditions) -> list[Conditions]:
+        """For each input what its rows must meet, and perhaps conditions on other columns."""
+        match node:
+            case Filter():
+                return [[*conditions, *conjuncts(node.condition)]]
+            case Project():
+                return [_shown(conditions, node, node.items)]
+            case Bindings():
+                return [()]
+            case Aggregate():
+                return [_shown(conditions, node, self._alike(node, node.keys))]
+            case Window():
+                items = [item for item in node.items if item.expression in node.partition]
+                return [_shown(conditions, node, self._alike(node, items))]
+            case UnionAll():
+                return [
+                    _in_terms_of(conditions, dict(zip(node.schema, _columns(part), strict=True)))
+                    for part in node.parts
+                ]
+            case Join():
+                return [[*conditions, *node.conditions]] * len(node.parts)
+            case Mark():
+                return [_shown(conditions, node, node.items), node.conditions]
+            case SemiJoin(anti=False):
+                return [[*conditions, *node.conditions], node.conditions]
+            case LeftJoin() | SemiJoin():
+                return [conditions, node.conditions]
+            case ClockFilter() | Generate() | Repeat() | Sort(limit=None, offset=None):
+                return [conditions]
+        return [()] * len(node.inputs)
 
-def _below(node: Node, conditions: Conditions) -> list[Conditions]:
-    """For each input what its rows must meet, and perhaps conditions on other columns."""
-    match node:
-        case Filter():
-            return [[*conditions, *conjuncts(node.condition)]]
-        case Project():
-            return [_shown(conditions, node, node.items)]
-        case Bindings():
-            return [()]
-        case Aggregate():
-            return [_shown(conditions, node, node.keys)]
-        case Window():
-            items = [item for item in node.items if item.expression in node.partition]
-            return [_shown(conditions, node, items)]
-        case UnionAll():
-            return [
-                _in_terms_of(conditions, dict(zip(node.schema, _columns(part), strict=True)))
-                for part in node.parts
-            ]
-        case Join():
-            return [[*conditions, *node.conditions]] * len(node.parts)
-        case Mark():
-            return [_shown(conditions, node, node.items), node.conditions]
-        case SemiJoin(anti=False):
-            return [[*conditions, *node.conditions], node.conditions]
-        case LeftJoin() | SemiJoin():
-            return [conditions, node.conditions]
-        case ClockFilter() | Generate() | Repeat() | Sort(limit=None, offset=None):
-            return [conditions]
-    return [()] * len(node.inputs)
+    def _alike(self, node: Node, keys: Iterable[Named]) -> list[Named]:
+        """Those keys whose equal values are the same: what holds for one row holds for its group.
+
+        Rows with 0.0 and -0.0 are in one group.
+        """
+        found = []
+        for key in keys:
+            if isinstance(key.expression, exp.Column):
+                column = ColumnRef(key.expression.table, key.expression.name)
+                below = self._origins.input_with(node, column)
+                kinds = self._origins.kinds(below, column) if below is not None else frozenset()
+                known = comparable([*kinds])
+                if known and not any(kind in _FLOATS for kind in known):
+                    found.append(key)
+        return found
 
 
 def _columns(node: Node) -> list[exp.Expr]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from sqlglot import exp
 
@@ -29,6 +30,7 @@ from python_ivm.refresh.request import Request, Warehouse
 from python_ivm.refresh.statements import Statement
 from python_ivm.sources.clock import CLOCK
 from python_ivm.sources.history import Change, SourceChange, SourceVersion
+from python_ivm.sql.schema import kind_of
 from python_ivm.state.anew import difference
 from python_ivm.state.bookmark import Found
 from python_ivm.state.layout import STATE, Layout
@@ -68,7 +70,7 @@ def explain(request: Request, warehouse: Warehouse) -> str:
             ),
             _section("Stored", _stored(request, how.layout)),
             *_recomputed(how.layout),
-            _section("Read of the sources", _reads(how.layout)),
+            _section("Read of the sources", _reads(model, how.layout)),
             *_of_the_clock(how),
             *_on_changes(model, how, current, found),
             *_anew(model, how, current, found),
@@ -108,10 +110,10 @@ def _recomputed(layout: Layout) -> list[str]:
     return [_section("Recomputed where a change touches it", "\n".join(found))] if found else []
 
 
-def _reads(layout: Layout) -> str:
+def _reads(model: Model, layout: Layout) -> str:
     """Of each source the columns, and the condition on its rows: other changes are not seen."""
     lines = []
-    for source, reads in relevant(layout.input).items():
+    for source, reads in relevant(layout.input, partial(kind_of, model.schemas())).items():
         columns = ", ".join(reads.columns) or "the number of rows"
         lines.append(f"  {source}: {columns}")
         if reads.condition is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from python_ivm.algebra.nodes import Node
 from python_ivm.algebra.plans import size
@@ -19,6 +20,7 @@ from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.statements import Statement
 from python_ivm.sources.clock import CLOCK, Clock
 from python_ivm.sources.history import Change, SourceChange
+from python_ivm.sql.schema import kind_of
 from python_ivm.state.anew import difference
 from python_ivm.state.layout import Layout
 
@@ -62,7 +64,7 @@ def follow(
     Returns:
         The statement; or why the changes are not to be followed.
     """
-    seen = relevant(how.layout.input)
+    seen = relevant(how.layout.input, partial(kind_of, model.schemas()))
     bounding = Bounding(model, changes, clock, {s: seen[s] for s in read if s in seen})
     found = _followed(model, how, changes, read, moved, clock, bounding)
     if not bounding.unseen:
