@@ -69,12 +69,12 @@ class Relevant:
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked about a change.
+    """What is asked about a change, or about what it is joined with.
 
     Attributes:
-        rows: A plan of all changed rows.
+        rows: A plan of its rows.
         keys: Those of its columns whose values are asked for.
-        seen: Whether the query sees one of the rows; None if it sees all.
+        seen: Whether the model's query sees one of the rows; None if it sees all.
     """
 
     rows: Node

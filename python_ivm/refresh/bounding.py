@@ -33,6 +33,10 @@ _SMALL = 8 * 2**20
 """Up to so many bytes a table is read as fast as its files are chosen."""
 
 
+Rows = list[list[str | None]]
+"""Rows of texts."""
+
+
 class Bounding:
     """Bounds one refresh's plan by the keys of its changed rows (``delta/bounds.py``).
 
@@ -70,12 +74,16 @@ class Bounding:
     ) -> tuple[Node, Mapping[ColumnRef, Range]]:
         """The plan with bounds, and the ranges of those columns that have one."""
         plan, ranges = bounded(plan, columns, STATE, self._kind, self._ranges, self._large)
-        if self._known is None and self._volume.is_worth_a_question(plan):
+        if self._known is None and not self._volume.is_worth_a_question(plan):
+            self._known = {}
+        if self.unseen & changes_in(plan):
+            return plan, ranges
+        ahead = looked_ahead(plan, self._kind, self._volume.pays_to_ask, self._ahead)
+        if self._known is None:
             self._ranges(())
         if self.unseen & changes_in(plan):
             return plan, ranges
-        plan = looked_ahead(plan, self._kind, self._volume.pays_to_ask, self._ahead)
-        return early(plan, self._kind), ranges
+        return early(ahead, self._kind), ranges
 
     def looked_up(self, plan: Node, columns: Sequence[ColumnRef]) -> frozenset[Key]:
         """The columns by which changed keys look up rows of sources and of the state."""
@@ -98,17 +106,9 @@ class Bounding:
         """The same, asked, and which changes the query does not see."""
         sources = sorted({key.source for key in keys}.union(self._reads))
         asked = {s: sorted(key.column for key in keys if key.source == s) for s in sources}
-        questions = {s: self._question(s, columns) for s, columns in asked.items()}
-        worth = {s: q for s, q in questions.items() if q.keys or q.seen is not None}
-        if not worth:
-            return {}
-        renderer = Renderer(emit.source_relations(self._changes, self._clock))
-        query = emit.keys_query(list(worth.values()), _MOST_LISTED + 1, renderer)
-        values = dict(zip(worth, self._rows(query, len(worth)), strict=True))
-        self.unseen = frozenset(
-            source for source, rows in values.items() if all(row[-1] != "true" for row in rows)
-        )
-        seen = {s: rows for s, rows in values.items() if s not in self.unseen}
+        questions = self._questions(asked)
+        values = self._answers(list(questions.values()), _MOST_LISTED)
+        seen = self._seen(questions, values)
         many = [source for source, rows in seen.items() if len(rows) > _MOST_LISTED]
         if many:
             ends = emit.range_query([(self._changes[s], asked[s]) for s in many])
@@ -124,6 +124,26 @@ class Bounding:
                 found[key] = range_
         return found
 
+    def _questions(self, asked: Mapping[str, Sequence[str]]) -> dict[str, Question]:
+        """What to ask about changes: keys, and whether the query sees something of them."""
+        questions = {source: self._question(source, keys) for source, keys in asked.items()}
+        return {s: q for s, q in questions.items() if q.keys or q.seen is not None}
+
+    def _seen(self, questions: Collection[str], values: Sequence[Rows]) -> dict[str, Rows]:
+        """The answers about those changes of which the query sees something."""
+        found = dict(zip(questions, values, strict=True))
+        seen = {s: rows for s, rows in found.items() if any(row[-1] == "true" for row in rows)}
+        self.unseen = frozenset(found.keys() - seen.keys())
+        return seen
+
+    def _answers(self, questions: Sequence[Question], most: int) -> list[Rows]:
+        """For each question its answers, one more than so many at most."""
+        if not questions:
+            return []
+        state = emit.table(self._model.request.state, self._model.found.version)
+        renderer = Renderer(emit.source_relations(self._changes, self._clock, state))
+        return self._rows(emit.keys_query(questions, most + 1, renderer), len(questions))
+
     def _question(self, source: str, keys: Sequence[str]) -> Question:
         """What to ask about a source's change."""
         reads = self._reads.get(source) or Relevant(tuple(keys), None)
@@ -133,26 +153,30 @@ class Bounding:
         nets = source in self._reads and few and change.change is Change.GENERAL
         return question(source, reads, keys, comparable(kinds) if nets else None)
 
-    def _rows(self, query: str, parts: int) -> list[list[list[str | None]]]:
+    def _rows(self, query: str, parts: int) -> list[Rows]:
         """The rows of a query of several parts, whose first column is the part's number."""
-        found: list[list[list[str | None]]] = [[] for _ in range(parts)]
+        found: list[Rows] = [[] for _ in range(parts)]
         for which, *values in self._model.warehouse.texts(query):
             found[int(str(which))].append(values)
         return found
 
     def _ahead(self, looks: Sequence[Ahead]) -> Sequence[Range | None]:
-        """What the keys of looks ahead are, asked in one query."""
-        state = emit.table(self._model.request.state, self._model.found.version)
-        renderer = Renderer(emit.source_relations(self._changes, self._clock, state))
-        columns = [(look.near, look.key) for look in looks]
-        query = emit.values_query(columns, _MOST_AHEAD + 1, renderer)
+        """What the keys of looks ahead are; and with them what the query sees, if it is not known.
+
+        All in one query.
+        """
+        near = [Question(look.near, (look.key,), None) for look in looks]
+        changes = self._questions(dict.fromkeys(self._reads, ())) if self._known is None else {}
+        self._known = self._known or {}
         try:
-            rows = self._rows(query, len(looks))
+            rows = self._answers([*near, *changes.values()], _MOST_AHEAD)
         except Exception:
             return [None] * len(looks)  # the MERGE, which computes the same, will say why
+        if changes:
+            self._seen(changes, rows[len(looks) :])
         return [
-            self._of_look(look, [value for (value,) in found])
-            for look, found in zip(looks, rows, strict=True)
+            self._of_look(look, [row[0] for row in found])
+            for look, found in zip(looks, rows[: len(looks)], strict=True)
         ]
 
     def _of_look(self, look: Ahead, values: Sequence[str | None]) -> Range | None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from python_ivm.algebra.columns import ColumnRef, Named
+from python_ivm.algebra.columns import Named
 from python_ivm.algebra.nodes import COUNT, Aggregate, At, Node, Project
 from python_ivm.delta.relevant import Question
 from python_ivm.delta.term import Changes, Term
@@ -94,16 +94,16 @@ def change_feed(source: SourceChange) -> exp.Select:
 
 
 def keys_query(questions: Sequence[Question], most: int, renderer: Renderer) -> str:
-    """A query of changed keys, of several changes.
+    """A query that answers several questions.
 
     Args:
-        questions: What is asked about each.
-        most: How many rows of each are wanted; those that the query sees come first.
+        questions: What is asked.
+        most: How many rows of each are wanted; those that the model's query sees come first.
         renderer: Renders the questions.
 
     Returns:
-        A query of these columns, all texts: which change's the row is, the keys in order, as many
-        as the question with most of them has, and ``true`` if the query sees such rows.
+        A query of these columns, all texts: the question's number, its keys in order, as many as
+        the question with most of them has, and ``true`` if the model's query sees such rows.
     """
     width = max(len(question.keys) for question in questions)
     selects: list[exp.Query] = []
@@ -150,16 +150,6 @@ def range_query(changes: Sequence[tuple[SourceChange, Sequence[str]]]) -> str:
 
 def _stored(source: SourceChange, column: str) -> exp.Expr:
     return stored_as(column, source.stored).unalias()
-
-
-def values_query(columns: Sequence[tuple[Node, ColumnRef]], most: int, renderer: Renderer) -> str:
-    """A query of some values of each of some plans' columns: which column's, and the text."""
-    selects: list[exp.Query] = []
-    for number, (plan, column) in enumerate(columns):
-        value = Named("value", exp.cast(column.expression(), "string"))
-        which = Named("which", _text(str(number)))
-        selects.append(renderer.query(Aggregate(plan, "found", (which, value), ())))
-    return text(renderer.with_ctes(_some(selects, most)))
 
 
 def _some(queries: Sequence[exp.Query], most: int) -> exp.Query:
