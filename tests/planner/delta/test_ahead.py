@@ -8,6 +8,7 @@ import pytest
 
 from python_ivm.refresh import bounding
 from python_ivm.refresh.reading import FEW_ROWS
+from python_ivm.refresh.statements import Strategy
 from tests.planner.lake import Lake
 
 SALES = (
@@ -171,3 +172,45 @@ def test_keys_that_are_all_null_by_construction_are_not_asked_about(lake: Lake) 
     lake.check("m")
     assert "alone" in lake.executed[-1].sql
     assert [sql for sql in lake.asked if "JOIN" in sql] == []
+
+
+@pytest.mark.parametrize(
+    ("join", "text"), [("join", "WHERE FALSE"), ("left join", "l.sk = p.sk AND FALSE")]
+)
+def test_where_no_key_is_found_nothing_is_read(lake: Lake, join: str, text: str) -> None:
+    sql = f"select n.name, p.sk, l.v from s.n {join} s.p on p.nk = n.nk {join} s.l on l.sk = p.sk"
+    lake.run("m", sql)
+    lake.change("n", insert=[(8, "n8")])
+    counted(lake, "n", 1)
+    lake.run("m", sql)
+    lake.check("m")
+    assert text in " ".join(lake.executed[-1].sql.split())
+
+
+@pytest.mark.parametrize(("equals", "nothing"), [("=", True), ("<=>", False)])
+def test_keys_that_are_all_null_match_where_null_equals_null(
+    lake: Lake, equals: str, nothing: bool
+) -> None:
+    sql = SALES.replace("l.sk = p.sk", f"l.sk {equals} p.sk")
+    lake.change("p", insert=[(None, 8)])
+    lake.run("m", sql)
+    lake.change("n", insert=[(8, "n8")])
+    counted(lake, "n", 1)
+    lake.run("m", sql)
+    lake.check("m")
+    assert ("WHERE FALSE" in " ".join(lake.executed[-1].sql.split())) is nothing
+
+
+def test_what_the_query_sees_is_asked_with_the_keys(lake: Lake) -> None:
+    """In one query; a nation that it does not ask for is not followed."""
+    merged(lake, SALES)
+    (question,) = lake.asked
+    assert "JOIN" in question and "seen" in question
+    lake.asked.clear()
+    sql = SALES.replace("group", "where n.name <> 'n4' group")
+    lake.run("m2", sql)
+    lake.change("n", delete=[(4, "n4")], insert=[(8, "n4")])
+    counted(lake, "n", 1)
+    assert lake.run("m2", sql).strategy is Strategy.NOOP
+    lake.check("m2")
+    assert len(lake.asked) == 1
