@@ -114,7 +114,7 @@ class _Reads:
     def below(self, node: Node, bounds: Bounds) -> Iterator[Read]:
         """The reads of a node whose columns are bounded."""
         known = (id(node), frozenset(bounds.items()))
-        if known in self._seen:
+        if known in self._seen or self._is_empty(node):
             return
         self._seen.add(known)
         if isinstance(node, Scan):
@@ -170,6 +170,28 @@ class _Reads:
         nulls = {column for child in node.inputs for column in self._nulls(child)}
         strict = (a for a, _, or_null in equalities(node) if not or_null)
         return exp.false() in node.conditions or not nulls.isdisjoint(strict)
+
+    def _is_empty(self, node: Node) -> bool:
+        """Whether a condition is FALSE, so that there is no row: Spark does not read the tables."""
+        return self._once("empty", node, lambda: self._is_empty_now(node))
+
+    def _is_empty_now(self, node: Node) -> bool:
+        match node:
+            case Filter():
+                return exp.false() in conjuncts(node.condition) or self._is_empty(node.input)
+            case Join():
+                return exp.false() in node.conditions or any(map(self._is_empty, node.parts))
+            case SemiJoin(anti=False):
+                return exp.false() in node.conditions or any(map(self._is_empty, node.inputs))
+            case LeftJoin() | SemiJoin():
+                return self._is_empty(node.left)
+            case UnionAll():
+                return all(map(self._is_empty, node.parts))
+            case Aggregate():
+                return bool(node.keys) and self._is_empty(node.input)
+            case Project() | Window():
+                return self._is_empty(node.input)
+        return False
 
     def _nulls(self, node: Node) -> frozenset[ColumnRef]:
         """Columns that are NULL in all rows: those of a right side that matches nothing."""

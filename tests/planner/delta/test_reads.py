@@ -7,6 +7,10 @@ import pytest
 from python_ivm.algebra.nodes import Node
 from python_ivm.delta.reads import Read, reads
 from python_ivm.refresh.reading import ReadVolume
+from python_ivm.sql.bind import bind
+from python_ivm.sql.parse import parse
+from python_ivm.sql.schema import TableSchema
+from python_ivm.sql.unions import known
 from python_ivm.state.layout import STATE
 from tests.planner.lake import Lake
 from tests.planner.stories import View
@@ -119,3 +123,28 @@ def test_what_bounds_each_read(
     shop.change(changed, delete=[row], insert=2 * [(row[0], 7, *row[2:])])
     view.refresh()
     assert sorted(map(told, reads(noted[-1]))) == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("select d, q from s.o join s.l on o.id = l.id and false", []),
+        ("select d, q from s.o left join (select * from s.l where false) l on o.id = l.id",
+         ["s.o"]),
+        ("select d, q from (select * from s.o where false) o left join s.l on o.id = l.id", []),
+        ("select d from s.o where exists (select 1 from s.l where l.id = o.id and false)", []),
+        ("select d from s.o where not exists (select 1 from s.l where l.id = o.id and false)",
+         ["s.o"]),
+        ("select id from s.o where false union all select id from s.l", ["s.l"]),
+        ("select n, d from (select id, count(*) as n from s.l where false group by id) g "
+         "join s.o on o.id = g.id", []),
+        ("select n, d from (select count(*) as n from s.l where false) g join s.o on o.id = g.n",
+         ["s.o"]),
+    ],
+)  # fmt: skip
+def test_where_a_condition_is_false_nothing_is_read(
+    shop: Lake, sql: str, expected: list[str]
+) -> None:
+    schemas = {f"s.{name}": TableSchema(("s", name), shop.types[name]) for name in ("o", "l")}
+    plan = bind(parse(sql), schemas, known({})).plan
+    assert sorted(read.source for read in reads(plan)) == expected
