@@ -75,7 +75,7 @@ class Range:
 
     @staticmethod
     def empty(kind: str) -> Range:
-        """No value at all."""
+        """No value but NULL."""
         return Range(kind, 0, 0, ())
 
     def __or__(self, other: Range) -> Range:
@@ -94,8 +94,9 @@ class Range:
             or_null: Whether it may be NULL, too, as an equality may take that for a key.
             of_change: Whether the values are keys of a change themselves.
         """
+        null = exp.Is(this=column.copy(), expression=exp.Null())
         if self.each == ():
-            return [exp.false()]
+            return [null if or_null else exp.false()]
         conditions: list[exp.Expr] = []
         if self.lowest == self.highest:
             conditions.append(exp.EQ(this=column.copy(), expression=self._literal(self.lowest)))
@@ -108,7 +109,6 @@ class Range:
             condition.meta[BOUNDS] = of_change
         if not or_null:
             return conditions
-        null = exp.Is(this=column.copy(), expression=exp.Null())
         return [exp.paren(exp.or_(c, null.copy(), copy=False), copy=False) for c in conditions]
 
     def _without_gaps(self) -> bool:

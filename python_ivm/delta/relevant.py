@@ -170,10 +170,13 @@ class _Found:
             self.visit(child, _of(below, child))
 
     def _below(self, node: Node, conditions: Conditions) -> list[Conditions]:
-        """For each input what its rows must meet, and perhaps conditions on other columns."""
+        """For each input what its rows must meet, and perhaps conditions on other columns.
+
+        What stands below comes first, as it may guard what stands above.
+        """
         match node:
             case Filter():
-                return [[*conditions, *conjuncts(node.condition)]]
+                return [[*conjuncts(node.condition), *conditions]]
             case Project():
                 return [_shown(conditions, node, node.items)]
             case Bindings():
@@ -189,11 +192,11 @@ class _Found:
                     for part in node.parts
                 ]
             case Join():
-                return [[*conditions, *node.conditions]] * len(node.parts)
+                return [[*node.conditions, *conditions]] * len(node.parts)
             case Mark():
                 return [_shown(conditions, node, node.items), node.conditions]
             case SemiJoin(anti=False):
-                return [[*conditions, *node.conditions], node.conditions]
+                return [[*node.conditions, *conditions], node.conditions]
             case LeftJoin() | SemiJoin():
                 return [conditions, node.conditions]
             case ClockFilter() | Generate() | Repeat() | Sort(limit=None, offset=None):

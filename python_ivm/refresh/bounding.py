@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 
 from python_ivm.algebra.columns import ColumnRef
@@ -95,18 +96,20 @@ class Bounding:
 
     def _ranges(self, keys: Collection[Key]) -> Mapping[Key, Range]:
         """What the sources' change feeds hold of keys; they are asked once in a refresh."""
-        if self._known is None:
-            try:
-                self._known = self._asked(keys)
-            except Exception:
-                self._known = {}  # a feed that cannot be read bounds nothing: the MERGE says why
+        # A condition may fail for a row that the query leaves out otherwise: then only keys are
+        # asked for. A feed that cannot be read bounds nothing: the MERGE says why.
+        for reads in (self._reads, {}):
+            if self._known is None:
+                with suppress(Exception):
+                    self._known = self._asked(keys, reads)
+        self._known = self._known or {}
         return self._known
 
-    def _asked(self, keys: Collection[Key]) -> Mapping[Key, Range]:
-        """The same, asked, and which changes the query does not see."""
-        sources = sorted({key.source for key in keys}.union(self._reads))
+    def _asked(self, keys: Collection[Key], reads: Mapping[str, Relevant]) -> Mapping[Key, Range]:
+        """The same, asked, and which changes of what the query reads it does not see."""
+        sources = sorted({key.source for key in keys}.union(reads))
         asked = {s: sorted(key.column for key in keys if key.source == s) for s in sources}
-        questions = self._questions(asked)
+        questions = self._questions(asked, reads)
         values = self._answers(list(questions.values()), _MOST_LISTED)
         seen = self._seen(questions, values)
         many = [source for source, rows in seen.items() if len(rows) > _MOST_LISTED]
@@ -124,9 +127,11 @@ class Bounding:
                 found[key] = range_
         return found
 
-    def _questions(self, asked: Mapping[str, Sequence[str]]) -> dict[str, Question]:
+    def _questions(
+        self, asked: Mapping[str, Sequence[str]], reads: Mapping[str, Relevant]
+    ) -> dict[str, Question]:
         """What to ask about changes: keys, and whether the query sees something of them."""
-        questions = {source: self._question(source, keys) for source, keys in asked.items()}
+        questions = {s: self._question(s, keys, reads.get(s)) for s, keys in asked.items()}
         return {s: q for s, q in questions.items() if q.keys or q.seen is not None}
 
     def _seen(self, questions: Collection[str], values: Sequence[Rows]) -> dict[str, Rows]:
@@ -144,13 +149,14 @@ class Bounding:
         renderer = Renderer(emit.source_relations(self._changes, self._clock, state))
         return self._rows(emit.keys_query(questions, most + 1, renderer), len(questions))
 
-    def _question(self, source: str, keys: Sequence[str]) -> Question:
+    def _question(self, source: str, keys: Sequence[str], reads: Relevant | None) -> Question:
         """What to ask about a source's change."""
-        reads = self._reads.get(source) or Relevant(tuple(keys), None)
+        if reads is None:
+            return question(source, Relevant(tuple(keys), None), keys, None)
         change = self._changes[source]
         few = change.rows is not None and change.rows <= _MOST_NETTED
         kinds = [self._kind(source, column) for column in reads.columns]
-        nets = source in self._reads and few and change.change is Change.GENERAL
+        nets = few and change.change is Change.GENERAL
         return question(source, reads, keys, comparable(kinds) if nets else None)
 
     def _rows(self, query: str, parts: int) -> list[Rows]:
@@ -166,7 +172,8 @@ class Bounding:
         All in one query.
         """
         near = [Question(look.near, (look.key,), None) for look in looks]
-        changes = self._questions(dict.fromkeys(self._reads, ())) if self._known is None else {}
+        asked: Mapping[str, Sequence[str]] = dict.fromkeys(self._reads, ())
+        changes = self._questions(asked, self._reads) if self._known is None else {}
         self._known = self._known or {}
         try:
             rows = self._answers([*near, *changes.values()], _MOST_AHEAD)
@@ -182,7 +189,6 @@ class Bounding:
     def _of_look(self, look: Ahead, values: Sequence[str | None]) -> Range | None:
         if len(values) > _MOST_AHEAD:
             return None
-        nothing = all(value is None for value in values)
-        if nothing and not (values and look.or_null):
+        if all(value is None for value in values):
             return Range.empty(look.kind)
         return Range.of(look.kind, values, every=True)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from python_ivm.refresh import bounding
-from python_ivm.refresh.reading import FEW_ROWS
+from python_ivm.refresh.reading import FEW_ROWS, ReadVolume
 from python_ivm.refresh.statements import Strategy
 from tests.planner.lake import Lake
 
@@ -214,3 +214,33 @@ def test_what_the_query_sees_is_asked_with_the_keys(lake: Lake) -> None:
     assert lake.run("m2", sql).strategy is Strategy.NOOP
     lake.check("m2")
     assert len(lake.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "left join s.c on b.j = c.j left join s.d on b.j <=> d.j",
+        "left join s.c on b.j = c.j left join s.d on c.j <=> d.j",
+        "left anti join s.c on c.j = b.j left join s.d on b.j <=> d.j",
+        "left join s.c on b.j = c.j left anti join s.d on d.j <=> b.j",
+        "left join s.c on b.j = c.j left semi join s.d on d.j <=> b.j",
+    ],
+)
+def test_keys_that_are_all_null_do_not_bound_a_join_where_null_equals_null(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch, rest: str
+) -> None:
+    """It was taken for one without a match, as the join below it by the same key."""
+    monkeypatch.setattr(ReadVolume, "pays_to_ask", lambda *arguments: True)
+    rows = {
+        "a": [(1, 1, 1)],
+        "b": [(1, None, 1), (2, None, 5)],
+        "c": [(1, 1, 1), (2, 2, 2)],
+        "d": [(1, None, 7), (2, 2, 2)],
+    }
+    for name, some in rows.items():
+        lake.create(name, dict.fromkeys("kjv", "int"), some)
+    shown = "d.v" if "left join s.d" in rest else "b.v"
+    lake.run("m", f"select a.k, {shown} as v from s.a join s.b on a.k = b.k {rest}")
+    lake.change("a", insert=[(2, 2, 2)])
+    lake.run("m", lake.models["m"])
+    lake.check("m")

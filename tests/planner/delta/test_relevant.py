@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import pytest
@@ -68,6 +69,9 @@ def read(sql: str) -> dict[str, str | None]:
          "UPPER(t) = 'X' AND v > 1", ""),
         ("select w from (select v as w from s.a union all select k from s.b) where w > 1",
          "v > 1", "k > 1"),
+        # What stands below comes first: it may guard what stands above.
+        ("select q.k from (select k, t from s.a where t like '%1') q join s.b on q.k = b.k "
+         "where cast(q.t as int) > 1", "t LIKE '%1' AND CAST(t AS INT) > 1", None),
         # A group is seen by its key, a partition by its own; not by what is computed for it.
         ("select k, sum(v) as n from s.a group by k having k > 1 and sum(v) > 2", "k > 1", ""),
         ("select * from (select k, v, rank() over (partition by k order by v) as r from s.a) "
@@ -262,3 +266,20 @@ def test_a_model_above_sees_what_it_reads_of_the_one_below(lake: Lake) -> None:
 def test_values_that_may_be_equal_and_not_the_same(kind: str | None) -> None:
     assert comparable(["int", "DECIMAL(12,2)", "timestamp_ntz", "varchar(3)"]) is not None
     assert comparable(["int", kind]) is None
+
+
+def test_where_a_condition_fails_keys_are_asked_for_all_the_same(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = lake.texts
+
+    def failing(sql: str) -> Sequence[Sequence[str | None]]:
+        if "LIKE" in sql:
+            raise RuntimeError("no number")
+        return texts(sql)
+
+    monkeypatch.setattr(lake, "texts", failing)
+    view = View(lake, "select a.k, b.v from s.a join s.b on a.k = b.k where a.t like 't%'")
+    lake.change("a", insert=[(3, 3, "x")])
+    assert "b.k = 3" in view.planned().sql
+    view.refresh()
