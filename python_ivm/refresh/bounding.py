@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
 
 from python_ivm.algebra.columns import ColumnRef
 from python_ivm.algebra.nodes import Node
@@ -13,7 +13,7 @@ from python_ivm.delta.bounds import Range, bounded, looked_up
 from python_ivm.delta.early import early
 from python_ivm.delta.origins import Key
 from python_ivm.delta.reads import changes_in
-from python_ivm.delta.relevant import Question, Relevant, comparable, question
+from python_ivm.delta.relevant import Question, Relevant, comparable, question, relevant
 from python_ivm.refresh import emit
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.reading import ReadVolume
@@ -51,7 +51,8 @@ class Bounding:
         model: Model,
         changes: Mapping[str, SourceChange],
         clock: Clock | None = None,
-        reads: Mapping[str, Relevant] | None = None,
+        query: Node | None = None,
+        read: Collection[str] = (),
     ) -> None:
         """Take what is asked about.
 
@@ -59,14 +60,16 @@ class Bounding:
             model: The model.
             changes: What happened to its sources.
             clock: The clock if the model asks it.
-            reads: What the query reads of those sources that changed.
+            query: The plan of what the state holds; None if it is not asked what it sees.
+            read: Those sources that changed, and that it reads.
         """
         self._model = model
         self._clock = clock
         self._volume = ReadVolume(model, changes)
         self._kind = partial(kind_of, model.schemas())
         self._changes = changes
-        self._reads = reads or {}
+        self._query = query
+        self._read = read
         self._known: Mapping[Key, Range] | None = None
         self.unseen: frozenset[str] = frozenset()
 
@@ -90,6 +93,12 @@ class Bounding:
         """The columns by which changed keys look up rows of sources and of the state."""
         return looked_up(plan, columns, STATE, self._kind)
 
+    @cached_property
+    def _reads(self) -> Mapping[str, Relevant]:
+        """What the query reads of those sources that changed."""
+        found = relevant(self._query, self._kind) if self._query is not None else {}
+        return {source: reads for source, reads in found.items() if source in self._read}
+
     def _large(self, source: str) -> bool:
         size = self._model.size(source)
         return size is None or size > _SMALL
@@ -98,10 +107,11 @@ class Bounding:
         """What the sources' change feeds hold of keys; they are asked once in a refresh."""
         # A condition may fail for a row that the query leaves out otherwise: then only keys are
         # asked for. A feed that cannot be read bounds nothing: the MERGE says why.
-        for reads in (self._reads, {}):
-            if self._known is None:
+        if self._known is None:
+            for reads in (self._reads, {}):
                 with suppress(Exception):
                     self._known = self._asked(keys, reads)
+                    break
         self._known = self._known or {}
         return self._known
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 
 from python_ivm.algebra.nodes import Node
 from python_ivm.algebra.plans import size
 from python_ivm.delta.compile import delta
-from python_ivm.delta.relevant import relevant
 from python_ivm.delta.term import Changes, Term
 from python_ivm.refresh import emit
 from python_ivm.refresh.bounding import Bounding
@@ -20,7 +18,6 @@ from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.statements import Statement
 from python_ivm.sources.clock import CLOCK, Clock
 from python_ivm.sources.history import Change, SourceChange
-from python_ivm.sql.schema import kind_of
 from python_ivm.state.anew import difference
 from python_ivm.state.layout import Layout
 
@@ -43,64 +40,60 @@ class Followed:
     anew: bool = False
 
 
-def follow(
-    model: Model,
-    how: Maintained,
-    changes: Mapping[str, SourceChange],
-    read: Mapping[str, SourceChange],
-    moved: Clock | None,
-    clock: Clock | None,
-) -> Followed | Reason:
-    """The statement that brings a state up to date.
+@dataclass(frozen=True)
+class Following:
+    """Finds the statement that brings a state up to date.
 
-    Args:
+    Attributes:
         model: The model.
         how: How it is maintained.
         changes: What happened to each of its sources.
-        read: The changes of those that changed, and that the query reads.
-        moved: The clock if it moved so that rows come and go.
         clock: The clock if the query asks it.
-
-    Returns:
-        The statement; or why the changes are not to be followed.
+        clock_moved: Whether it moved so that rows come and go.
     """
-    seen = relevant(how.layout.input, partial(kind_of, model.schemas()))
-    bounding = Bounding(model, changes, clock, {s: seen[s] for s in read if s in seen})
-    found = _followed(model, how, changes, read, moved, clock, bounding)
-    if not bounding.unseen:
-        return found
-    read = {source: change for source, change in read.items() if source not in bounding.unseen}
-    if not read and moved is None:
-        return Followed(None, read)
-    return _followed(model, how, changes, read, moved, clock, bounding)
+
+    model: Model
+    how: Maintained
+    changes: Mapping[str, SourceChange]
+    clock: Clock | None
+    clock_moved: bool
+
+    def follow(self, read: Mapping[str, SourceChange]) -> Followed | Reason:
+        """The statement; or why the changes are not to be followed.
+
+        Args:
+            read: The changes of those sources that changed, and that the query reads.
+        """
+        bounding = Bounding(self.model, self.changes, self.clock, self.how.layout.input, set(read))
+        found = self._followed(read, bounding)
+        if not bounding.unseen:
+            return found
+        seen = {source: change for source, change in read.items() if source not in bounding.unseen}
+        if not seen and not self.clock_moved:
+            return Followed(None, seen)
+        return self._followed(seen, bounding)
+
+    def _followed(self, read: Mapping[str, SourceChange], bounding: Bounding) -> Followed | Reason:
+        model, layout = self.model, self.how.layout
+        inserts = {key: change.change is Change.INSERTS for key, change in read.items()}
+        moved = Changes(inserts | ({CLOCK: False} if self.clock_moved else {}))
+        terms = delta(layout.input, moved)
+        too_large = _too_large(terms)
+        if too_large is not None:
+            return too_large
+        merge, source = emit.merge_statement(
+            model.request, layout, terms, moved, self.changes, self.clock, bounding,
+            model.found.version,
+        )  # fmt: skip
+        volume = ReadVolume(model, read)
+        differing = difference(layout)
+        if self.how.comparable and volume.is_dearer(source, differing):
+            anew = statement_anew(model, layout, differing, self.changes, self.clock)
+            return Followed(anew, read, anew=True)
+        return Followed(replace(merge, small=volume.is_little(source)), read)
 
 
-def _followed(
-    model: Model,
-    how: Maintained,
-    changes: Mapping[str, SourceChange],
-    read: Mapping[str, SourceChange],
-    moved: Clock | None,
-    clock: Clock | None,
-    bounding: Bounding,
-) -> Followed | Reason:
-    inserts = {key: change.change is Change.INSERTS for key, change in read.items()}
-    changed = Changes(inserts | ({CLOCK: False} if moved is not None else {}))
-    terms = delta(how.layout.input, changed)
-    too_large = _too_large(terms)
-    if too_large is not None:
-        return too_large
-    merge, source = emit.merge_statement(
-        model.request, how.layout, terms, changed, changes, clock, bounding, model.found.version
-    )
-    volume = ReadVolume(model, read)
-    differing = difference(how.layout)
-    if how.comparable and volume.is_dearer(source, differing):
-        return Followed(computed_anew(model, how.layout, differing, changes, clock), read, True)
-    return Followed(replace(merge, small=volume.is_little(source)), read)
-
-
-def computed_anew(
+def statement_anew(
     model: Model,
     layout: Layout,
     differing: Node,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from python_ivm.algebra.nodes import ClockFilter
 from python_ivm.errors import InvalidModel, IvmError
 from python_ivm.refresh import emit, policy, versions
-from python_ivm.refresh.following import computed_anew, follow
+from python_ivm.refresh.following import Following, statement_anew
 from python_ivm.refresh.maintained import Maintained, maintained
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.reading import ReadVolume
@@ -197,7 +197,7 @@ class Planner:
         if not read and not clock_moved:
             return self._noop("no row changed that the query reads", bookmark, changes)
         try:
-            found = follow(self.model, how, changes, read, clock if clock_moved else None, clock)
+            found = Following(self.model, how, changes, clock, clock_moved).follow(read)
         except Exception as error:
             return self._full(planner_error(error, self.warehouse.failure), bookmark)
         if isinstance(found, Reason):
@@ -250,7 +250,7 @@ class Planner:
             return None
         if not self._state_fits(layout, sources, clock):
             return None
-        return computed_anew(self.model, layout, differing, sources, clock)
+        return statement_anew(self.model, layout, differing, sources, clock)
 
     def _state_fits(
         self, layout: Layout, sources: Mapping[str, SourceChange], clock: Clock | None
