@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from dbt.adapters.sparkivm.conf import INTERPRETED, LISTED
+from dbt.adapters.sparkivm.conf import DICTIONARIES, INTERPRETED, LISTED
 from python_ivm.refresh import bounding, strategy
 from python_ivm.refresh.model import Model
 from tests.spark import workbench
@@ -63,7 +63,12 @@ def test_small_refreshes_are_interpreted_and_large_reads_bounded(
     def settings() -> dict[str, str]:
         return {key: str(bench.handle.session.conf.get(key)) for key in USUAL}
 
+    def dictionaries() -> str | None:
+        found: str | None = bench.handle.session.conf.get(*DICTIONARIES, None)
+        return found
+
     def note(merge: str) -> None:
+        assert dictionaries() == "false"
         during.append(settings())
         merges.append(merge)
 
@@ -76,6 +81,7 @@ def test_small_refreshes_are_interpreted_and_large_reads_bounded(
     assert during == [INTERPRETED | LISTED]
     assert "BETWEEN" not in merges[-1]
     assert settings() == USUAL
+    assert dictionaries() is None
 
     monkeypatch.setattr(Model, "size", lambda self, source: 2**40)
     bench.sql("insert into a values (4, 8), (5, 7)", "insert into b values (9, 9)")

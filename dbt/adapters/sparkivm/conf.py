@@ -135,6 +135,12 @@ in which there is none; of more it is told the lowest and the highest one.
 """
 
 
-def by_listed_keys(conf: Conf) -> AbstractContextManager[None]:
+DICTIONARIES = {"parquet.filter.dictionary.enabled": "false"}
+"""Else Parquet decodes a column's dictionary anew for each listed key that it does not have."""
+
+
+@contextmanager
+def by_listed_keys(conf: Conf) -> Generator[None, None, None]:
     """Let a statement read the pages of tables that hold listed keys (docs/decisions/0020)."""
-    return changed(conf, LISTED)
+    with changed(conf, LISTED), only_now(conf, DICTIONARIES):
+        yield
