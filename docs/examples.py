@@ -22,7 +22,7 @@ from python_ivm.refresh.maintained import Maintained, maintained
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.printer import tree
 from python_ivm.refresh.request import Request
-from python_ivm.refresh.statements import Kind, Refresh, Strategy
+from python_ivm.refresh.statements import Execution, Kind, Refresh, Strategy
 from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.sources.clock import Instant
 from python_ivm.sources.history import Commit, Detail
@@ -105,7 +105,9 @@ class Catalog:
             for item in items
         ]
 
-    def texts(self, sql: str) -> Sequence[Sequence[str | None]]:
+    def texts(
+        self, sql: str, execution: Execution = Execution.USUAL
+    ) -> Sequence[Sequence[str | None]]:
         """The keys of a change: two orders of two days; and how Spark would group by a session."""
         if sql.startswith("EXPLAIN"):
             return [["MergingSessions"]]

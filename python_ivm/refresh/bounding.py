@@ -17,6 +17,7 @@ from python_ivm.delta.relevant import Question, Relevant, comparable, question, 
 from python_ivm.refresh import emit
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.reading import ReadVolume
+from python_ivm.refresh.statements import Execution
 from python_ivm.sources.clock import Clock
 from python_ivm.sources.history import Change, SourceChange
 from python_ivm.sql.render import Renderer
@@ -157,7 +158,9 @@ class Bounding:
             return []
         state = emit.table(self._model.request.state, self._model.found.version)
         renderer = Renderer(emit.source_relations(self._changes, self._clock, state))
-        return self._rows(emit.keys_query(questions, most + 1, renderer), len(questions))
+        query = emit.keys_query(questions, most + 1, renderer)
+        execution = self._volume.execution(*(q.rows for q in questions), into=None)
+        return self._rows(query, len(questions), execution)
 
     def _question(self, source: str, keys: Sequence[str], reads: Relevant | None) -> Question:
         """What to ask about a source's change."""
@@ -169,10 +172,10 @@ class Bounding:
         nets = few and change.change is Change.GENERAL
         return question(source, reads, keys, comparable(kinds) if nets else None)
 
-    def _rows(self, query: str, parts: int) -> list[Rows]:
+    def _rows(self, query: str, parts: int, execution: Execution = Execution.USUAL) -> list[Rows]:
         """The rows of a query of several parts, whose first column is the part's number."""
         found: list[Rows] = [[] for _ in range(parts)]
-        for which, *values in self._model.warehouse.texts(query):
+        for which, *values in self._model.warehouse.texts(query, execution):
             found[int(str(which))].append(values)
         return found
 

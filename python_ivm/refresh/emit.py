@@ -12,7 +12,7 @@ from python_ivm.algebra.nodes import COUNT, Aggregate, At, Node, Project
 from python_ivm.delta.relevant import Question
 from python_ivm.delta.term import Changes, Term
 from python_ivm.refresh.request import Request
-from python_ivm.refresh.statements import Kind, Statement
+from python_ivm.refresh.statements import Execution, Kind, Statement
 from python_ivm.refresh.versions import CHANGE_FEED
 from python_ivm.sources.clock import Clock, with_literals
 from python_ivm.sources.history import SourceChange
@@ -313,7 +313,8 @@ def keep_bookmark(request: Request) -> Statement:
     """A statement that changes no row: its commit has a new bookmark. Both are still missing."""
     nothing = "(SELECT 1 AS one WHERE FALSE) AS change"
     sql = f"MERGE INTO {relation_name(request.state)} AS stored USING {nothing} ON FALSE"
-    return Statement(Kind.MERGE, f"{sql}\nWHEN MATCHED THEN DELETE", small=True)
+    sql += "\nWHEN MATCHED THEN DELETE"
+    return Statement(Kind.MERGE, sql, execution=Execution.PLANNED_ONCE)
 
 
 def mark_rows_as_deleted(request: Request) -> Statement:

@@ -90,7 +90,7 @@ class Following:
         if self.how.comparable and volume.is_dearer(source, differing):
             anew = statement_anew(model, layout, differing, self.changes, self.clock)
             return Followed(anew, read, anew=True)
-        return Followed(replace(merge, small=volume.is_little(source)), read)
+        return Followed(replace(merge, execution=volume.execution(source)), read)
 
 
 def statement_anew(
@@ -103,7 +103,7 @@ def statement_anew(
     """The statement that computes the query anew, and writes the rows that differ."""
     version = model.found.version
     anew = emit.anew_statement(model.request, layout, differing, sources, clock, version)
-    return replace(anew, small=ReadVolume(model, {}).is_little(differing))
+    return replace(anew, execution=ReadVolume(model, {}).execution(differing))
 
 
 def _too_large(terms: list[Term]) -> Reason | None:

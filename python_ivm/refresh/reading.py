@@ -1,4 +1,4 @@
-"""How much a refresh reads: whether it is little, and whether the query itself reads less."""
+"""How much a refresh reads: how Spark is to run it, and whether the query itself reads less."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from python_ivm.algebra.nodes import At, Node
 from python_ivm.algebra.plans import size
 from python_ivm.delta.reads import Bound, Read, changes_in, reads
 from python_ivm.refresh.model import Model
+from python_ivm.refresh.statements import Execution
 from python_ivm.sources.history import DataFile, SourceChange
 from python_ivm.state.layout import STATE
 
@@ -16,6 +17,11 @@ FEW_ROWS = 20_000
 """Changed rows, of all sources together."""
 FEW_BYTES = 32 * 2**20
 """Bytes of the tables that are read whole, as Delta has stored them."""
+SOME_BYTES = 64 * 2**20
+"""Up to so many it takes longer to compile code than to do without it."""
+DROPPED = 0.25
+"""A byte counts for so much where code is not compiled, if few rows are left right after reading:
+the others are only looked at. (Compiled, they cost more of the rest: :data:`FEW_LEFT`.)"""
 STATE_WEIGHT = 3
 """A byte of a state counts for so many: its rows are short, some numbers without texts."""
 OPERATOR = 2 * 2**20
@@ -46,25 +52,28 @@ class ReadVolume:
         self._model = model
         self._rows = {source: change.rows for source, change in changes.items()}
 
-    def is_little(self, plan: Node) -> bool:
-        """Whether a MERGE reads few rows.
+    def execution(self, *plans: Node, into: Read | None = _TARGET) -> Execution:
+        """How Spark is to run a statement.
 
-        Of its target Delta reads whole files, whatever the condition.
+        Of a MERGE's target Delta reads whole files, whatever the condition.
 
         Args:
-            plan: The plan of its source.
+            plans: The plans that it computes.
+            into: What it reads besides; None if it writes nothing.
         """
-        if not _are_few(self._rows.values()):
-            return False
-        left: float = FEW_BYTES
-        for read in sorted([_TARGET, *reads(plan)], key=lambda read: len(read.keys)):
-            weighed = self._weighed(read, unknown=1.0)
+        changed = set().union(*map(changes_in, plans))
+        if not _are_few([self._rows.get(source) for source in changed]):
+            return Execution.USUAL
+        found = [read for plan in plans for read in reads(plan)]
+        total = 0.0
+        for read in sorted([*([into] if into else []), *found], key=lambda read: len(read.keys)):
+            weighed = self._weighed(read, unknown=1.0, few_left=DROPPED)
             if weighed is None:
-                return False
-            left -= weighed
-            if left < 0:
-                return False
-        return True
+                return Execution.USUAL
+            total += weighed
+            if total > SOME_BYTES:
+                return Execution.USUAL
+        return Execution.PLANNED_ONCE if total <= FEW_BYTES else Execution.INTERPRETED
 
     def is_dearer(self, following: Node, anew: Node) -> bool:
         """Whether to follow what changed costs more than to compute the query anew.
@@ -130,20 +139,21 @@ class ReadVolume:
             CHANGED_ROW * (self._rows.get(source) or 0) for source in changes_in(plan)
         )
         for read in reads(plan):
-            weighed = self._weighed(read, unknown=0.0)
+            weighed = self._weighed(read, unknown=0.0, few_left=FEW_LEFT)
             if weighed is None:
                 return None
-            few = any(bound.is_few for bound in read.keys.values())
-            total += weighed * (FEW_LEFT if few else 1)
+            total += weighed
         return total
 
-    def _weighed(self, read: Read, unknown: float) -> float | None:
+    def _weighed(self, read: Read, unknown: float, few_left: float) -> float | None:
         """The bytes of a read, those of states for more; None if its table's are not known."""
         part = share(read, self._model.files, unknown) if read.keys else 1.0
         bytes_ = self._model.size(read.source) if part else 0
         if bytes_ is None:
             return None
-        return bytes_ * part * (STATE_WEIGHT if self._model.is_state(read.source) else 1)
+        is_few = any(bound.is_few for bound in read.keys.values())
+        weight = STATE_WEIGHT if self._model.is_state(read.source) else 1
+        return bytes_ * part * weight * (few_left if is_few else 1)
 
 
 def _are_few(rows: Collection[int | None]) -> bool:

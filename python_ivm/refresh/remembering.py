@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from python_ivm.refresh.answers import Answers
 from python_ivm.refresh.request import Warehouse
+from python_ivm.refresh.statements import Execution
 from python_ivm.sources.clock import Instant
 from python_ivm.sources.history import Commit, DataFile, Detail
 from python_ivm.sql.inline import View
@@ -70,9 +71,11 @@ class Remembering:
         """The types of a query's columns."""
         return self._answers.other((), sql, lambda: self._warehouse.describe(sql))
 
-    def texts(self, sql: str) -> Sequence[Sequence[str | None]]:
-        """The rows of a query whose columns are texts."""
-        return self._warehouse.texts(sql)
+    def texts(
+        self, sql: str, execution: Execution = Execution.USUAL
+    ) -> Sequence[Sequence[str | None]]:
+        """The rows of a query whose columns are texts, executed so."""
+        return self._warehouse.texts(sql, execution)
 
     def user_functions(self) -> Sequence[str]:
         """The functions that users made."""

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Protocol
 
 from python_ivm.errors import InvalidModel
+from python_ivm.refresh.statements import Execution
 from python_ivm.sources.clock import Instant
 from python_ivm.sources.history import Commit, DataFile, Detail
 from python_ivm.sql.inline import View
@@ -169,8 +170,10 @@ class Warehouse(Protocol):
     def describe(self, sql: str) -> Sequence[tuple[str, str]]:
         """Names and types of a query's columns."""
 
-    def texts(self, sql: str) -> Sequence[Sequence[str | None]]:
-        """The rows of a query whose columns are texts."""
+    def texts(
+        self, sql: str, execution: Execution = Execution.USUAL
+    ) -> Sequence[Sequence[str | None]]:
+        """The rows of a query whose columns are texts, executed so."""
 
     def user_functions(self) -> Sequence[str]:
         """The functions that users made and that can be named without a schema, in lower case."""

@@ -23,6 +23,17 @@ class Kind(Enum):
     """Defines the public view."""
 
 
+class Execution(Enum):
+    """How Spark is to run a statement, by how much it reads (docs/decisions/0021)."""
+
+    USUAL = "usual"
+    """As the session's settings say."""
+    INTERPRETED = "interpreted"
+    """Without generated code: to compile it takes longer than it saves."""
+    PLANNED_ONCE = "planned_once"
+    """Nor planned anew by what its stages turn out to give: each of them gives little."""
+
+
 @dataclass(frozen=True)
 class Statement:
     """One SQL statement.
@@ -32,14 +43,14 @@ class Statement:
         sql: Its text.
         bookmark: The user metadata of its commit, if it writes data.
         fence: Application id and number of its commit: the same pair is never applied twice.
-        small: Whether it reads so little that to compile it costs more than it saves.
+        execution: How Spark is to run it.
     """
 
     kind: Kind
     sql: str
     bookmark: str | None = None
     fence: tuple[str, int] | None = None
-    small: bool = False
+    execution: Execution = Execution.USUAL
 
     @property
     def writes_data(self) -> bool:

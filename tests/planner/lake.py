@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from python_ivm.refresh.consistency import one_of_several
 from python_ivm.refresh.request import Options, Request
-from python_ivm.refresh.statements import Kind, Refresh, Statement, Strategy
+from python_ivm.refresh.statements import Execution, Kind, Refresh, Statement, Strategy
 from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.sources.clock import Instant
 from python_ivm.sources.history import Commit, DataFile, Detail, SourceVersion
@@ -359,7 +359,9 @@ class Lake:
         commits = self.commits.get(name)
         return Detail(commits[0].timestamp, self.size_of(name)) if commits else None
 
-    def texts(self, sql: str) -> Sequence[Sequence[str | None]]:
+    def texts(
+        self, sql: str, execution: Execution = Execution.USUAL
+    ) -> Sequence[Sequence[str | None]]:
         """The rows of a query whose columns are texts."""
         self.asked.append(sql)
         return self.db.execute(self.duck(sql)).fetchall()

@@ -9,7 +9,7 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from python_ivm.refresh.statements import Refresh, Statement, Strategy
+from python_ivm.refresh.statements import Execution, Refresh, Statement, Strategy
 from python_ivm.refresh.strategy import plan_refresh
 from tests.planner.compare import assert_same
 from tests.planner.lake import Lake, Row, bag
@@ -61,7 +61,7 @@ class View:
         Of a MERGE that would be run if it could not be asked whether the query sees a change.
         """
 
-        def unasked(sql: str) -> Sequence[Sequence[str | None]]:
+        def unasked(sql: str, execution: Execution) -> Sequence[Sequence[str | None]]:
             raise AssertionError(sql)
 
         with pytest.MonkeyPatch.context() as patch:

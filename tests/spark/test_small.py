@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from dbt.adapters.sparkivm.conf import DICTIONARIES, INTERPRETED, LISTED
-from python_ivm.refresh import bounding, strategy
+from dbt.adapters.sparkivm.conf import DICTIONARIES, EXECUTIONS, LISTED
+from python_ivm.refresh import bounding, reading, strategy
 from python_ivm.refresh.model import Model
+from python_ivm.refresh.statements import Execution
 from tests.spark import workbench
 from tests.spark.workbench import Bench, query
 
@@ -19,12 +20,16 @@ USUAL = {
     "spark.sql.parquet.pushdown.inFilterThreshold": "10",
 }
 
+ONCE = dict(EXECUTIONS[Execution.PLANNED_ONCE])
 
-def tell_merges(monkeypatch: pytest.MonkeyPatch, note: Callable[[str], None]) -> None:
-    """Tell of each MERGE before it runs."""
+
+def tell_merges(
+    monkeypatch: pytest.MonkeyPatch, note: Callable[[str], None], what: str = "MERGE"
+) -> None:
+    """Tell of each MERGE, or of what begins otherwise, before it runs."""
 
     def noting(handle: workbench.SessionHandle, sql: str) -> list[workbench.Row]:
-        if sql.startswith("MERGE"):
+        if sql.startswith(what):
             note(sql)
         return query(handle, sql)
 
@@ -78,7 +83,7 @@ def test_small_refreshes_are_interpreted_and_large_reads_bounded(
     bench.view("select a.k, b.w from a join b on a.v = b.v")
     bench.sql("insert into a values (3, 7)")
     bench.refresh()
-    assert during == [INTERPRETED | LISTED]
+    assert during == [ONCE | LISTED]
     assert "BETWEEN" not in merges[-1]
     assert settings() == USUAL
     assert dictionaries() is None
@@ -86,9 +91,30 @@ def test_small_refreshes_are_interpreted_and_large_reads_bounded(
     monkeypatch.setattr(Model, "size", lambda self, source: 2**40)
     bench.sql("insert into a values (4, 8), (5, 7)", "insert into b values (9, 9)")
     bench.refresh()
-    assert during == [INTERPRETED | LISTED, USUAL | LISTED]
+    assert during == [ONCE | LISTED, USUAL | LISTED]
     assert "b.v BETWEEN 7 AND 8" in merges[-1]
     assert settings() == USUAL
+
+
+@pytest.mark.parametrize("bench", [USUAL], indirect=True, ids=["usual"])
+@pytest.mark.parametrize("rows", [1, reading.FEW_ROWS + 1])
+def test_questions_for_few_keys_are_not_compiled(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, rows: int
+) -> None:
+    asked: list[str] = []
+    tell_merges(
+        monkeypatch,
+        lambda sql: asked.append(str(bench.handle.session.conf.get("spark.sql.adaptive.enabled"))),
+        "WITH",
+    )
+    monkeypatch.setattr(Model, "size", lambda self, source: 2**40)
+    bench.table("a", "k int, v int", "(1, 7)", "(2, 8)")
+    bench.table("b", "v int, w int", "(7, 1)", "(8, 2)", "(null, 3)")
+    bench.view("select a.k, b.w from a join b on a.v = b.v")
+    asked.clear()
+    bench.sql(f"insert into a select id, 7 from range({rows})")
+    bench.refresh()
+    assert asked == ["false" if rows == 1 else "true"]
 
 
 def test_sources_are_asked_together_of_which_one_has_more_keys(

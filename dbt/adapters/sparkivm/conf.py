@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.sparkivm.session import SessionHandle
+from python_ivm.refresh.statements import Execution
 
 
 class Conf(Protocol):
@@ -70,11 +71,16 @@ _UNDEFINED = "<undefined>"
 """What ``SET`` tells of a setting that is not known."""
 
 INTERPRETED = {
-    "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-"""How Spark runs what reads little: it is planned once, and no code is generated for it."""
+"""No code is generated."""
+EXECUTIONS: Mapping[Execution, Mapping[str, str]] = {
+    Execution.USUAL: {},
+    Execution.INTERPRETED: INTERPRETED,
+    Execution.PLANNED_ONCE: {**INTERPRETED, "spark.sql.adaptive.enabled": "false"},
+}
+"""What Spark is told for a statement that is to be executed so."""
 
 
 @contextmanager
@@ -111,9 +117,9 @@ def _known(conf: Conf, key: str) -> str | None:
     return None if value == _UNDEFINED else value
 
 
-def interpreted(conf: Conf) -> AbstractContextManager[None]:
-    """Let Spark run a statement that reads little so (docs/decisions/0021)."""
-    return changed(conf, INTERPRETED)
+def executed(conf: Conf, execution: Execution) -> AbstractContextManager[None]:
+    """Let Spark run a statement so (docs/decisions/0021)."""
+    return changed(conf, EXECUTIONS[execution])
 
 
 _EXACT = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from dbt.adapters.events.logging import AdapterLogger
@@ -15,7 +15,7 @@ from dbt.adapters.sparkivm.conf import (
     by_listed_keys,
     changed,
     exact,
-    interpreted,
+    executed,
     only_now,
 )
 from dbt.adapters.sparkivm.response import RefreshResponse
@@ -184,12 +184,11 @@ class Refresher:
         Raises:
             Conflict: If another run committed a refresh of this number before.
         """
-        run = interpreted(self._conf) if statement.small else nullcontext()
         with (
             only_now(self._conf, _commit_settings(statement)),
             exact(self._conf),
             by_listed_keys(self._conf),
-            run,
+            executed(self._conf, statement.execution),
         ):
             rows = self._run(statement.sql)
         if statement.fence is None:

@@ -11,8 +11,9 @@ from typing import Any, Protocol, TypeVar
 from dbt_common.exceptions import DbtRuntimeError
 from sqlglot import exp
 
-from dbt.adapters.sparkivm.conf import Conf, StatementConf, changed
+from dbt.adapters.sparkivm.conf import Conf, StatementConf, changed, executed
 from python_ivm.refresh.answers import Answers
+from python_ivm.refresh.statements import Execution
 from python_ivm.refresh.versions import CHANGE_FEED
 from python_ivm.sources.clock import Instant
 from python_ivm.sources.history import Commit, DataFile, Detail
@@ -159,9 +160,12 @@ class SparkWarehouse:
         rows = self._described(f"DESCRIBE QUERY {sql}")
         return [(row["col_name"], row["data_type"]) for row in rows or ()]
 
-    def texts(self, sql: str) -> Sequence[Sequence[str | None]]:
-        """The rows of a query whose columns are texts."""
-        return [list(row.values()) for row in self._query(sql)]
+    def texts(
+        self, sql: str, execution: Execution = Execution.USUAL
+    ) -> Sequence[Sequence[str | None]]:
+        """The rows of a query whose columns are texts, executed so."""
+        with executed(self._conf, execution):
+            return [list(row.values()) for row in self._query(sql)]
 
     def user_functions(self) -> Sequence[str]:
         """The functions that users made and that can be named without a schema."""

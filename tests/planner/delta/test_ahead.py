@@ -8,7 +8,7 @@ import pytest
 
 from python_ivm.refresh import bounding
 from python_ivm.refresh.reading import FEW_ROWS, ReadVolume
-from python_ivm.refresh.statements import Strategy
+from python_ivm.refresh.statements import Execution, Strategy
 from tests.planner.lake import Lake
 
 SALES = (
@@ -137,10 +137,10 @@ def test_many_keys_bound_nothing(lake: Lake, monkeypatch: pytest.MonkeyPatch) ->
 def test_a_question_that_fails_bounds_nothing(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = lake.texts
 
-    def failing(sql: str) -> list[list[str | None]]:
+    def failing(sql: str, execution: Execution) -> list[list[str | None]]:
         if "JOIN" in sql:
             raise RuntimeError("no")
-        return texts(sql)
+        return texts(sql, execution)
 
     monkeypatch.setattr(lake, "texts", failing)
     assert "l.sk BETWEEN" not in merged(lake, SALES)

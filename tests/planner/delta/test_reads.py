@@ -7,6 +7,7 @@ import pytest
 from python_ivm.algebra.nodes import Node
 from python_ivm.delta.reads import Read, reads
 from python_ivm.refresh.reading import ReadVolume
+from python_ivm.refresh.statements import Execution
 from python_ivm.sql.bind import bind
 from python_ivm.sql.parse import parse
 from python_ivm.sql.schema import TableSchema
@@ -33,11 +34,11 @@ def noted(monkeypatch: pytest.MonkeyPatch) -> list[Node]:
     """The plans of which is asked how much they read."""
     plans: list[Node] = []
 
-    def is_little(volume: ReadVolume, plan: Node) -> bool:
-        plans.append(plan)
-        return False
+    def execution(volume: ReadVolume, *asked: Node, into: Read | None = None) -> Execution:
+        plans.extend(asked)
+        return Execution.USUAL
 
-    monkeypatch.setattr(ReadVolume, "is_little", is_little)
+    monkeypatch.setattr(ReadVolume, "execution", execution)
     return plans
 
 

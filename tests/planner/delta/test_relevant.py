@@ -10,7 +10,7 @@ import pytest
 from python_ivm.delta.relevant import comparable, relevant
 from python_ivm.refresh import bounding
 from python_ivm.refresh.reading import ReadVolume
-from python_ivm.refresh.statements import Strategy
+from python_ivm.refresh.statements import Execution, Strategy
 from python_ivm.sql.bind import bind
 from python_ivm.sql.parse import DIALECT, parse
 from python_ivm.sql.schema import TableSchema, kind_of
@@ -273,10 +273,10 @@ def test_where_a_condition_fails_keys_are_asked_for_all_the_same(
 ) -> None:
     texts = lake.texts
 
-    def failing(sql: str) -> Sequence[Sequence[str | None]]:
+    def failing(sql: str, execution: Execution) -> Sequence[Sequence[str | None]]:
         if "LIKE" in sql:
             raise RuntimeError("no number")
-        return texts(sql)
+        return texts(sql, execution)
 
     monkeypatch.setattr(lake, "texts", failing)
     view = View(lake, "select a.k, b.v from s.a join s.b on a.k = b.k where a.t like 't%'")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 
 from python_ivm.refresh import bounding
+from python_ivm.refresh.statements import Execution
 from tests.planner.lake import Lake
 
 MODEL = (
@@ -62,7 +63,7 @@ def test_those_with_many_keys_are_asked_for_ranges_at_once(
 
 
 def test_a_question_that_fails_bounds_nothing(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(sql: str) -> list[list[str | None]]:
+    def failing(sql: str, execution: Execution) -> list[list[str | None]]:
         raise RuntimeError("no")
 
     monkeypatch.setattr(lake, "texts", failing)

@@ -22,7 +22,16 @@ from python_ivm.algebra.nodes import (
 )
 from python_ivm.delta.bounds import Range
 from python_ivm.delta.reads import reads
-from python_ivm.refresh.reading import FEW_BYTES, FEW_ROWS, STATE_WEIGHT, ReadVolume, share
+from python_ivm.refresh.reading import (
+    DROPPED,
+    FEW_BYTES,
+    FEW_ROWS,
+    SOME_BYTES,
+    STATE_WEIGHT,
+    ReadVolume,
+    share,
+)
+from python_ivm.refresh.statements import Execution
 from python_ivm.sources.history import Change, Commit, DataFile, SourceChange, SourceVersion, since
 from python_ivm.state.layout import STATE
 
@@ -63,14 +72,18 @@ def keys(*values: int, every: bool = True) -> list[exp.Expr]:
     return found.holds(KEY.expression(), or_null=False)
 
 
-def is_little(model: Sizes, plan: Node, *rows: int | None) -> bool:
+def execution(model: Sizes, plan: Node, *rows: int | None) -> Execution:
     version = SourceVersion(1, "1")
     changes = {
         source: SourceChange(("s", source[2:]), version, version, Change.GENERAL, rows=n)
         for source, n in zip(("s.a", "s.c"), rows, strict=False)
     }
     known: Any = model
-    return ReadVolume(known, changes).is_little(plan)
+    return ReadVolume(known, changes).execution(plan)
+
+
+def is_little(model: Sizes, plan: Node, *rows: int | None) -> bool:
+    return execution(model, plan, *rows) is Execution.PLANNED_ONCE
 
 
 def test_few_rows_and_few_bytes_are_little() -> None:
@@ -80,9 +93,39 @@ def test_few_rows_and_few_bytes_are_little() -> None:
     assert not is_little(Sizes({"s.b": None}), joined(), 1)
     assert not is_little(Sizes({STATE: None}), joined(), 1)
     half.asked.clear()
-    assert not is_little(half, joined(), FEW_ROWS, 1)
+    assert not is_little(half, joined(), FEW_ROWS + 1)
     assert not is_little(half, joined(), None)
     assert half.asked == []
+    assert is_little(half, joined(), FEW_ROWS, 1), "the plan reads no change of s.c"
+
+
+def test_no_code_is_compiled_for_somewhat_more() -> None:
+    for bytes_, wanted in (
+        (FEW_BYTES, Execution.PLANNED_ONCE),
+        (FEW_BYTES + 1, Execution.INTERPRETED),
+        (SOME_BYTES, Execution.INTERPRETED),
+        (SOME_BYTES + 1, Execution.USUAL),
+    ):
+        assert execution(Sizes({"s.b": bytes_}), joined(), 1) is wanted
+    assert execution(Sizes({"s.b": SOME_BYTES}), joined(), FEW_ROWS + 1) is Execution.USUAL
+
+
+def test_bytes_of_which_few_rows_are_left_count_for_less_without_code() -> None:
+    spread = files((1, 10**7), (1, 10**7), (1, 10**7))
+    bytes_ = int(FEW_BYTES / DROPPED)
+    few, many = keys(7), keys(1, 10**7, every=False)
+    assert is_little(Sizes({"s.b": bytes_}, spread), joined(*few), 1)
+    assert not is_little(Sizes({"s.b": bytes_ + 1}, spread), joined(*few), 1)
+    assert not is_little(Sizes({"s.b": bytes_}, spread), joined(*many), 1)
+
+
+def test_a_question_reads_no_target() -> None:
+    known: Any = Sizes({STATE: 2**40, "s.b": FEW_BYTES // 2})
+    volume = ReadVolume(known, {})
+    twice = (Scan("s.b", "b", ("k",)), Scan("s.b", "c", ("k",)))
+    assert volume.execution(*twice, into=None) is Execution.PLANNED_ONCE
+    assert volume.execution(*twice, twice[0], into=None) is Execution.INTERPRETED
+    assert volume.execution(*twice) is Execution.USUAL
 
 
 def test_bytes_of_a_state_count_for_more() -> None:
@@ -141,7 +184,7 @@ def files(*ends: tuple[object, object]) -> dict[str, list[DataFile]]:
 def test_a_bound_helps_where_a_table_is_laid_out_by_its_column(
     ends: list[tuple[object, object]], little: bool
 ) -> None:
-    sizes = {"s.b": 3 * FEW_BYTES}
+    sizes = {"s.b": int(3 * FEW_BYTES / DROPPED)}
     assert is_little(Sizes(sizes, files(*ends)), joined(*keys(7)), 1) is little
 
 

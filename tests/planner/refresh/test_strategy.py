@@ -11,7 +11,7 @@ import pytest
 from python_ivm.errors import InvalidModel, Unsupported
 from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import OnConfigurationChange, Options, Policy
-from python_ivm.refresh.statements import Kind, Refresh, Strategy
+from python_ivm.refresh.statements import Execution, Kind, Refresh, Strategy
 from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.refresh.versions import shows_state
 from python_ivm.sources.history import Commit, Detail
@@ -305,10 +305,10 @@ def test_sizes_are_asked_again_where_a_source_was_replaced(xs: OddLake) -> None:
     xs.size_of = sizes.__getitem__
     xs.run("m", SQL)
     replace_rows(xs, "x", [(1, 1)])
-    assert xs.run("m", SQL).statements[0].small
+    assert xs.run("m", SQL).statements[0].execution is Execution.PLANNED_ONCE
     sizes["x"] = 2**40
     replace_rows(xs, "x", [(1, 2)])
-    assert not xs.run("m", SQL).statements[0].small
+    assert xs.run("m", SQL).statements[0].execution is Execution.USUAL
     sizes["m__ivm_state"] = 2**40
     replace_rows(xs, "x", [(1, 3)])
     xs.refresh_and_check("m", SQL, Strategy.FULL)
