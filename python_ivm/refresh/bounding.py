@@ -159,7 +159,7 @@ class Bounding:
         state = emit.table(self._model.request.state, self._model.found.version)
         renderer = Renderer(emit.source_relations(self._changes, self._clock, state))
         query = emit.keys_query(questions, most + 1, renderer)
-        execution = self._volume.execution(*(q.rows for q in questions), into=None)
+        execution = self._volume.execution(*(q.rows for q in questions), merges=False)
         return self._rows(query, len(questions), execution)
 
     def _question(self, source: str, keys: Sequence[str], reads: Relevant | None) -> Question:

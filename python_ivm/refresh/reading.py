@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from python_ivm.algebra.nodes import At, Node
 from python_ivm.algebra.plans import size
@@ -41,7 +41,6 @@ _FRACTION = 2
 """So many times more must be read of it than to find the keys of that part."""
 _APART = 1.5
 """In at most so many files, on average, lies a value of a column by which a table is laid out."""
-_TARGET = Read(STATE, At.PRE)
 
 
 class ReadVolume:
@@ -52,21 +51,21 @@ class ReadVolume:
         self._model = model
         self._rows = {source: change.rows for source, change in changes.items()}
 
-    def execution(self, *plans: Node, into: Read | None = _TARGET) -> Execution:
+    def execution(self, *plans: Node, merges: bool = True) -> Execution:
         """How Spark is to run a statement.
-
-        Of a MERGE's target Delta reads whole files, whatever the condition.
 
         Args:
             plans: The plans that it computes.
-            into: What it reads besides; None if it writes nothing.
+            merges: Whether it is a MERGE. Of its target Delta reads whole files, whatever the
+                condition.
         """
-        changed = set().union(*map(changes_in, plans))
-        if not _are_few([self._rows.get(source) for source in changed]):
+        if not self._changed_little(*plans):
             return Execution.USUAL
         found = [read for plan in plans for read in reads(plan)]
+        if merges:
+            found.append(Read(STATE, At.PRE))
         total = 0.0
-        for read in sorted([*([into] if into else []), *found], key=lambda read: len(read.keys)):
+        for read in sorted(found, key=lambda read: len(read.keys)):
             weighed = self._weighed(read, unknown=1.0, few_left=DROPPED)
             if weighed is None:
                 return Execution.USUAL
@@ -115,7 +114,7 @@ class ReadVolume:
             near: The plan, of which the keys in the table would be asked for.
             far: The table, which they would bound.
         """
-        if not _are_few([self._rows.get(source) for source in changes_in(near)]):
+        if not self._changed_little(near):
             return False
         whole = self._model.size(far)
         if whole is None or whole < _FAR:
@@ -127,6 +126,12 @@ class ReadVolume:
         """Whether a plan reads so much that it pays to ask first whether it is to be read."""
         bytes_ = self._bytes(plan)
         return bytes_ is not None and bytes_ > _WORTH
+
+    def _changed_little(self, *plans: Node) -> bool:
+        """Whether the changes that plans read have few rows; not if those of one are not known."""
+        changed = {source for plan in plans for source in changes_in(plan)}
+        rows = [self._rows.get(source) for source in changed]
+        return None not in rows and sum(filter(None, rows)) <= FEW_ROWS
 
     def _cost(self, plan: Node) -> float | None:
         """The bytes that a plan reads, with those that its operators stand for."""
@@ -154,11 +159,6 @@ class ReadVolume:
         is_few = any(bound.is_few for bound in read.keys.values())
         weight = STATE_WEIGHT if self._model.is_state(read.source) else 1
         return bytes_ * part * weight * (few_left if is_few else 1)
-
-
-def _are_few(rows: Collection[int | None]) -> bool:
-    """Whether few rows changed in some sources together; not if that is not known of one."""
-    return None not in rows and sum(filter(None, rows)) <= FEW_ROWS
 
 
 def share(read: Read, files: Callable[[str], Sequence[DataFile] | None], unknown: float) -> float:

@@ -97,6 +97,26 @@ def test_small_refreshes_are_interpreted_and_large_reads_bounded(
 
 
 @pytest.mark.parametrize("bench", [USUAL], indirect=True, ids=["usual"])
+def test_a_users_own_setting_of_parquet_is_set_again(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was reset to what the Spark was started with."""
+    ((key, ours),) = DICTIONARIES.items()
+    bench.table("a", "k int", "(1)")
+    bench.view("select k from a")
+    during: list[str] = []
+    tell_merges(monkeypatch, lambda sql: during.append(bench.handle.session.conf.get(key)))
+    try:
+        for users in ("true", ours):
+            bench.sql(f"set {key} = {users}", "insert into a values (2)")
+            bench.refresh()
+            assert bench.handle.session.conf.get(key) == users
+    finally:
+        bench.sql(f"reset {key}")
+    assert during == [ours, ours]
+
+
+@pytest.mark.parametrize("bench", [USUAL], indirect=True, ids=["usual"])
 @pytest.mark.parametrize("rows", [1, reading.FEW_ROWS + 1])
 def test_questions_for_few_keys_are_not_compiled(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, rows: int

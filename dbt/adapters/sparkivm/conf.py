@@ -70,15 +70,14 @@ class StatementConf:
 _UNDEFINED = "<undefined>"
 """What ``SET`` tells of a setting that is not known."""
 
-INTERPRETED = {
+_WITHOUT_CODE = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
-"""No code is generated."""
 EXECUTIONS: Mapping[Execution, Mapping[str, str]] = {
     Execution.USUAL: {},
-    Execution.INTERPRETED: INTERPRETED,
-    Execution.PLANNED_ONCE: {**INTERPRETED, "spark.sql.adaptive.enabled": "false"},
+    Execution.INTERPRETED: _WITHOUT_CODE,
+    Execution.PLANNED_ONCE: {**_WITHOUT_CODE, "spark.sql.adaptive.enabled": "false"},
 }
 """What Spark is told for a statement that is to be executed so."""
 
@@ -94,22 +93,32 @@ def only_now(conf: Conf, values: Mapping[str, str]) -> Generator[None, None, Non
 
 
 @contextmanager
-def changed(conf: Conf, values: Mapping[str, str]) -> Generator[None, None, None]:
-    """Change those of Spark's own settings that it knows and that have another value.
+def changed(
+    conf: Conf, values: Mapping[str, str], *, foreign: bool = False
+) -> Generator[None, None, None]:
+    """Change settings that have another value; their values are set again whatever happens.
 
-    Their values are set again whatever happens.
+    Args:
+        conf: The session's settings.
+        values: The new values.
+        foreign: Whether they are others' than Spark's own, which have no value until they are set
+            and are taken back then; else one that this Spark does not know is left alone.
     """
     with ExitStack() as afterwards:
         for key, value in values.items():
             before = _known(conf, key)
-            if before not in (None, value):
+            if before == value or (before is None and not foreign):
+                continue
+            if before is None:
+                afterwards.callback(conf.reset, key)
+            else:
                 afterwards.callback(conf.set, key, before)
-                conf.set(key, value)
+            conf.set(key, value)
         yield
 
 
 def _known(conf: Conf, key: str) -> str | None:
-    """A setting's value; None if this Spark does not know it."""
+    """A setting's value; None if it has none, and this Spark knows no default."""
     try:
         value = conf.get(key)
     except DbtRuntimeError:
@@ -148,5 +157,5 @@ DICTIONARIES = {"parquet.filter.dictionary.enabled": "false"}
 @contextmanager
 def by_listed_keys(conf: Conf) -> Generator[None, None, None]:
     """Let a statement read the pages of tables that hold listed keys (docs/decisions/0020)."""
-    with changed(conf, LISTED), only_now(conf, DICTIONARIES):
+    with changed(conf, LISTED), changed(conf, DICTIONARIES, foreign=True):
         yield

@@ -34,7 +34,7 @@ def noted(monkeypatch: pytest.MonkeyPatch) -> list[Node]:
     """The plans of which is asked how much they read."""
     plans: list[Node] = []
 
-    def execution(volume: ReadVolume, *asked: Node, into: Read | None = None) -> Execution:
+    def execution(volume: ReadVolume, *asked: Node, merges: bool = True) -> Execution:
         plans.extend(asked)
         return Execution.USUAL
 

@@ -123,8 +123,8 @@ def test_a_question_reads_no_target() -> None:
     known: Any = Sizes({STATE: 2**40, "s.b": FEW_BYTES // 2})
     volume = ReadVolume(known, {})
     twice = (Scan("s.b", "b", ("k",)), Scan("s.b", "c", ("k",)))
-    assert volume.execution(*twice, into=None) is Execution.PLANNED_ONCE
-    assert volume.execution(*twice, twice[0], into=None) is Execution.INTERPRETED
+    assert volume.execution(*twice, merges=False) is Execution.PLANNED_ONCE
+    assert volume.execution(*twice, twice[0], merges=False) is Execution.INTERPRETED
     assert volume.execution(*twice) is Execution.USUAL
 
 
