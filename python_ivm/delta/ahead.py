@@ -1,23 +1,35 @@
 """Bounds from a look ahead: the keys of a change's first joins, for the large table after them.
 
 A nation that changed has no key of a line; its suppliers have. They are found by joining the change
-with a small table, which is done twice then: once to ask for the keys, once in the refresh.
+with a small table, which is done twice then: once to ask for the keys, once in the refresh. And of
+a thousand lines that changed few may have a part that the query asks for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from python_ivm.algebra.columns import ColumnRef, columns_of
-from python_ivm.algebra.nodes import Filter, Join, LeftJoin, Node, SemiJoin, WorkingTable
-from python_ivm.algebra.normalize import rebuilt
-from python_ivm.delta.bounds import Range, with_conditions
-from python_ivm.delta.origins import Kinds, Origins, equalities, family
-from python_ivm.delta.reads import bounds_of_pairs, changes_in, matches_nothing
+from sqlglot import exp
 
-Pays = Callable[[Node, str], bool]
-"""Whether it pays to ask what a plan gives, in order to read less of a source."""
+from python_ivm.algebra.columns import ColumnRef, columns_of
+from python_ivm.algebra.nodes import (
+    At,
+    Filter,
+    Join,
+    LeftJoin,
+    Node,
+    Project,
+    SemiJoin,
+    WorkingTable,
+)
+from python_ivm.algebra.normalize import rebuilt
+from python_ivm.delta.bounds import Bound, Range, is_bound, with_conditions
+from python_ivm.delta.origins import Key, Kinds, Origins, equalities, family
+from python_ivm.delta.reads import Read, bounds_of_pairs, changes_in, matches_nothing
+
+Pays = Callable[[Node, Read, str], bool]
+"""Whether it pays to ask what a plan gives, in order to read less of a table by a column."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +42,7 @@ class Ahead:
         kind: The column's Spark type.
         far: The column of a table that equals it.
         or_null: Whether NULL equals NULL.
+        known: What bounds that column anyway, to few values; None if nothing does.
     """
 
     near: Node
@@ -37,6 +50,7 @@ class Ahead:
     kind: str
     far: ColumnRef
     or_null: bool
+    known: Bound | None
 
 
 Ask = Callable[[Sequence[Ahead]], Sequence[Range | None]]
@@ -51,21 +65,21 @@ def looked_ahead(plan: Node, kinds: Kinds, pays: Pays, ask: Ask) -> Node:
     Args:
         plan: A plan with the bounds that the keys of changes give.
         kinds: The types of the sources' columns.
-        pays: Whether to ask; not asked about tables that are bounded.
+        pays: Whether to ask.
         ask: Gives the keys, for all looks at once; not called where there are none.
 
     Returns:
         The plan with further conditions.
     """
     looks = _Looks(kinds, pays)
-    chosen = {id(node): look for node in plan.walk() if (look := next(looks.of(node), None))}
+    chosen = {id(node): look for node in plan.walk() if (look := looks.best(node))}
     if not chosen:
         return plan
     ranges = ask(list(chosen.values()))
     found = {
         place: (look, range_)
         for (place, look), range_ in zip(chosen.items(), ranges, strict=True)
-        if range_ is not None
+        if range_ is not None and _is_news(range_, look.known)
     }
 
     def implied(node: Node) -> Iterator[tuple[Range, ColumnRef, bool]]:
@@ -86,6 +100,10 @@ def looked_ahead(plan: Node, kinds: Kinds, pays: Pays, ask: Ask) -> Node:
     return rebuilt(plan, rule)
 
 
+def _is_news(found: Range, known: Bound | None) -> bool:
+    return known is None or found.bound(of_change=False).values < known.values
+
+
 def _joined(node: Node) -> Iterator[Node]:
     """The joins of which a join's left side consists: their columns are its own."""
     if not isinstance(node, (LeftJoin, SemiJoin)):
@@ -103,14 +121,20 @@ class _Looks:
         self._pays = pays
         self._origins = Origins(kinds)
 
-    def of(self, node: Node) -> Iterator[Ahead]:
+    def best(self, node: Node) -> Ahead | None:
+        """A join's look ahead; at a table of which nothing is bounded yet rather than at others."""
+        looks = list(self._of(node))
+        return min(looks, key=lambda look: look.known is not None, default=None)
+
+    def _of(self, node: Node) -> Iterator[Ahead]:
         """A join's looks ahead that pay, from the change outwards."""
         if not isinstance(node, (Join, LeftJoin, SemiJoin)) or matches_nothing(node):
             return
-        bounded = {c for c, bound in bounds_of_pairs(node).items() if bound.is_few}
+        few = {column: bound for column, bound in bounds_of_pairs(node).items() if bound.is_few}
         for near, far in _places(node):
-            if bounded.isdisjoint(far.schema) and _reads_change(near):
-                yield from self._between(node, near, far)
+            if _reads_change(near):
+                own = {column: bound for column, bound in few.items() if column in far.schema}
+                yield from self._between(node, near, far, own)
 
     def also(self, node: Node, look: Ahead) -> Iterator[tuple[ColumnRef, bool]]:
         """Columns of a join's right side that equal those of a look in its left one.
@@ -126,16 +150,26 @@ class _Looks:
             if known and column in right.schema and self._looks_up(right, column, look.kind):
                 yield column, or_null
 
-    def _between(self, node: Node, near: Node, far: Node) -> Iterator[Ahead]:
+    def _between(
+        self, node: Node, near: Node, far: Node, few: Mapping[ColumnRef, Bound]
+    ) -> Iterator[Ahead]:
+        """The looks ahead at a part of a join, of which few values of some columns are asked."""
         for key, column, or_null in equalities(node):
             if key not in near.schema or column not in far.schema:
                 continue
             kind = self._kind(near, key)
-            if kind is None or self._origins.keys(near, key):
+            if kind is None:
                 continue
-            table = self._looks_up(far, column, kind)
-            if table is not None and self._pays(near, table):
-                yield Ahead(near, key, kind, column, or_null)
+            if few:
+                if column not in few or not _drops_rows_of_changes(near):
+                    continue
+            elif self._origins.keys(near, key):  # the change's own, which are known
+                continue
+            found = self._looks_up(far, column, kind)
+            if found is None:
+                continue
+            if self._pays(near, self._read(far, found.source, few), found.column):
+                yield Ahead(near, key, kind, column, or_null, few.get(column))
 
     def _kind(self, node: Node, column: ColumnRef) -> str | None:
         """The Spark type of a key that a table has; None of others."""
@@ -143,12 +177,22 @@ class _Looks:
         kind = next(iter(found)) if len(found) == 1 else None
         return kind if family(kind) is not None else None
 
-    def _looks_up(self, node: Node, column: ColumnRef, kind: str) -> str | None:
-        """The table of whose state a column is read, whose values are like those of a key."""
+    def _looks_up(self, node: Node, column: ColumnRef, kind: str) -> Key | None:
+        """What a column reads of the states of one table, if its values are like those of a key."""
         if family(self._kind(node, column)) != family(kind):
             return None
-        read = {key.source for key in self._origins.read(node, column)}
-        return read.pop() if len(read) == 1 else None
+        read = self._origins.read(node, column)
+        return min(read) if len({key.source for key in read}) == 1 else None
+
+    def _read(self, node: Node, source: str, few: Mapping[ColumnRef, Bound]) -> Read:
+        """How a table is read of whose columns few values are asked."""
+        found = {
+            key.column: bound
+            for column, bound in few.items()
+            for key in self._origins.read(node, column)
+            if key.source == source
+        }
+        return Read(source, At.POST, found)
 
 
 def _places(node: Join | LeftJoin | SemiJoin) -> Iterator[tuple[Node, Node]]:
@@ -168,3 +212,24 @@ def _places(node: Join | LeftJoin | SemiJoin) -> Iterator[tuple[Node, Node]]:
 def _reads_change(node: Node) -> bool:
     """Whether what a plan gives is of a change, and can be asked for by itself."""
     return bool(changes_in(node)) and not any(isinstance(n, WorkingTable) for n in node.walk())
+
+
+def _drops_rows_of_changes(node: Node) -> bool:
+    """Whether a condition on a table leaves out rows of the change that is joined to it."""
+    match node:
+        case SemiJoin():
+            return True
+        case Filter() | Project() | LeftJoin():
+            return _drops_rows_of_changes(node.inputs[0])
+        case Join():
+            changed = [part for part in node.parts if changes_in(part)]
+            of_change = {column.relation for part in changed for column in part.schema}
+            return any(map(_drops_rows_of_changes, changed)) or any(
+                _is_of_one_table(condition, of_change) for condition in node.conditions
+            )
+    return False
+
+
+def _is_of_one_table(condition: exp.Expr, of_change: Collection[str]) -> bool:
+    relations = {column.relation for column in columns_of(condition)}
+    return len(relations) == 1 and relations.isdisjoint(of_change) and not is_bound(condition)

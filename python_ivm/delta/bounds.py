@@ -7,6 +7,7 @@ the files, and Parquet the row groups, whose statistics do not fit, and few rows
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,10 +30,40 @@ from python_ivm.delta.origins import (
 )
 
 BOUNDS = "bounds"
-"""The mark of a condition that was added: whether its values are keys of a change themselves."""
+"""The mark of a condition that was added: the :class:`Bound` that it states."""
+_FEW = 1_000
+"""So many values are few, if they are not listed."""
 _MOST_NODES = 50
 """Up to so many values of a list are nodes of the expression."""
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+@dataclass(frozen=True)
+class Bound:
+    """That a column is one of some literals, or lies between two.
+
+    Attributes:
+        lowest: The lowest value that it may have; of a day its ordinal.
+        highest: The highest one.
+        listed: How many values are listed; None if all between these two may be.
+        joined: Whether right there, to keys of what changed: there is neither a group nor a
+            partition nor a union between these and the table, nor another table.
+    """
+
+    lowest: int
+    highest: int
+    listed: int | None = None
+    joined: bool = True
+
+    @property
+    def values(self) -> int:
+        """How many values are left."""
+        return self.highest - self.lowest + 1 if self.listed is None else self.listed
+
+    @property
+    def is_few(self) -> bool:
+        """Whether few are left."""
+        return self.listed is not None or self.values <= _FEW
 
 
 @dataclass(frozen=True)
@@ -66,7 +97,7 @@ class Range:
         values: set[int | str]
         if kind in WHOLE_NUMBERS:
             values = {int(text) for text in given}
-        elif kind == DATE and all(_ISO_DATE.fullmatch(text) for text in given):
+        elif kind == DATE and all(map(_is_date, given)):
             values = set(given)
         else:
             return None
@@ -105,11 +136,24 @@ class Range:
             conditions.append(exp.Between(this=column.copy(), low=low, high=high))
         if self.each is not None and not self._without_gaps():
             conditions.append(exp.In(this=column.copy(), expressions=self._listed(self.each)))
+        bound = self.bound(of_change)
         for condition in conditions:
-            condition.meta[BOUNDS] = of_change
+            condition.meta[BOUNDS] = bound
         if not or_null:
             return conditions
         return [exp.paren(exp.or_(c, null.copy(), copy=False), copy=False) for c in conditions]
+
+    def bound(self, of_change: bool) -> Bound:
+        """What the conditions state.
+
+        Args:
+            of_change: Whether the values are keys of a change themselves.
+        """
+        lowest, highest = (
+            value if isinstance(value, int) else dt.date.fromisoformat(value).toordinal()
+            for value in (self.lowest, self.highest)
+        )
+        return Bound(lowest, highest, None if self.each is None else len(self.each), of_change)
 
     def _without_gaps(self) -> bool:
         low, high = self.lowest, self.highest
@@ -128,6 +172,22 @@ class Range:
         if isinstance(value, int):
             return exp.convert(value)
         return exp.cast(exp.Literal.string(value), DATE)
+
+
+def _is_date(text: str) -> bool:
+    """Whether Python has that day, too: Spark's years go from below 0 to beyond 9999."""
+    if not _ISO_DATE.fullmatch(text):
+        return False
+    try:
+        dt.date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def is_bound(condition: exp.Expr) -> bool:
+    """Whether a condition was added by :meth:`Range.holds`."""
+    return any(BOUNDS in part.meta for part in condition.walk())
 
 
 Ask = Callable[[Collection[Key]], Mapping[Key, Range]]

@@ -29,7 +29,7 @@ from python_ivm.algebra.nodes import (
     Window,
 )
 from python_ivm.algebra.plans import over
-from python_ivm.delta.bounds import BOUNDS
+from python_ivm.delta.bounds import BOUNDS, is_bound
 from python_ivm.delta.origins import Kinds, Origins, equalities, family
 
 _CHEAP = (exp.Connector, exp.Cast, exp.Case, exp.If, exp.Coalesce)
@@ -37,7 +37,7 @@ _CHEAP = (exp.Connector, exp.Cast, exp.Case, exp.If, exp.Coalesce)
 
 
 @dataclass(frozen=True, eq=False)
-class _Bound:
+class _Known:
     """A bound of a column: rows that do not meet it are left out further up.
 
     Attributes:
@@ -61,12 +61,12 @@ class _Bound:
         found = substitute(self.condition, {self.own: self.column.expression()})
         for part in found.walk():
             if BOUNDS in part.meta:
-                part.meta[BOUNDS] = False
+                part.meta[BOUNDS] = replace(part.meta[BOUNDS], joined=False)
         return found
 
 
 Conditions = Sequence[exp.Expr]
-Bounds = Sequence[_Bound]
+Bounds = Sequence[_Known]
 
 
 def early(plan: Node, kinds: Kinds) -> Node:
@@ -148,7 +148,7 @@ class _Early:
         matching = _of(pairs, node.right)
         return _joined(node, (left, self.visit(node.right, matching)), matching)
 
-    def _with_equal(self, node: Join | LeftJoin | SemiJoin, bounds: Bounds) -> list[_Bound]:
+    def _with_equal(self, node: Join | LeftJoin | SemiJoin, bounds: Bounds) -> list[_Known]:
         """The bounds, and those of the columns that a join takes for the same."""
         found = list(bounds)
         pairs = [(a, b) for a, b, _ in equalities(node) if self._are_alike(node, a, b)]
@@ -199,41 +199,36 @@ def _ordered(conditions: Conditions, bounds: Bounds) -> list[exp.Expr]:
         return list(conditions)
     tables = {column.relation for condition in dear for column in columns_of(condition)}
     near = [bound.written() for bound in bounds if bound.column.relation in tables]
-    own = [condition for condition in conditions if _is_bound(condition)]
-    others = [condition for condition in conditions if not _is_bound(condition)]
+    own = [condition for condition in conditions if is_bound(condition)]
+    others = [condition for condition in conditions if not is_bound(condition)]
     first = others.index(dear[0])
     return [*others[:first], *dict.fromkeys((*own, *near)), *others[first:]]
 
 
 def _is_dear(condition: exp.Expr) -> bool:
     """Whether to compute a condition takes longer than to compare a number."""
-    return not _is_bound(condition) and any(
+    return not is_bound(condition) and any(
         isinstance(part, (exp.Func, exp.Like, exp.ILike)) and not isinstance(part, _CHEAP)
         for part in condition.walk()
     )
 
 
-def _is_bound(condition: exp.Expr) -> bool:
-    """Whether a condition is a bound."""
-    return any(BOUNDS in part.meta for part in condition.walk())
-
-
-def _bounds(conditions: Iterable[exp.Expr]) -> list[_Bound]:
+def _bounds(conditions: Iterable[exp.Expr]) -> list[_Known]:
     """The conditions that are bounds."""
     found = []
-    for condition in filter(_is_bound, conditions):
+    for condition in filter(is_bound, conditions):
         (column,) = columns_of(condition)
-        found.append(_Bound(column, condition, column))
+        found.append(_Known(column, condition, column))
     return found
 
 
-def _of(bounds: Bounds, node: Node) -> list[_Bound]:
+def _of(bounds: Bounds, node: Node) -> list[_Known]:
     """The bounds of a node's columns."""
     schema = set(node.schema)
     return [bound for bound in bounds if bound.column in schema]
 
 
-def _under(bounds: Bounds, node: Node, items: Iterable[Named]) -> list[_Bound]:
+def _under(bounds: Bounds, node: Node, items: Iterable[Named]) -> list[_Known]:
     """The bounds of a relation's columns as those of the columns that they show."""
     relation = node.schema[0].relation
     shown = {}
@@ -244,7 +239,7 @@ def _under(bounds: Bounds, node: Node, items: Iterable[Named]) -> list[_Bound]:
     return _handed(bounds, shown)
 
 
-def _handed(bounds: Bounds, *columns: Mapping[ColumnRef, ColumnRef]) -> list[_Bound]:
+def _handed(bounds: Bounds, *columns: Mapping[ColumnRef, ColumnRef]) -> list[_Known]:
     """Bounds as those of other columns; a bound of none of them is left out."""
     return [
         replace(bound, column=names[bound.column])

@@ -7,8 +7,7 @@ equalities, to the tables that have it.
 
 from __future__ import annotations
 
-import datetime as dt
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -37,30 +36,8 @@ from python_ivm.algebra.nodes import (
     Window,
 )
 from python_ivm.algebra.plans import OncePerNode
-from python_ivm.delta.bounds import BOUNDS
+from python_ivm.delta.bounds import BOUNDS, Bound
 from python_ivm.delta.origins import equalities
-
-FEW = 1_000
-"""So many whole numbers, or days, may lie between the lowest and the highest of few keys."""
-
-
-@dataclass(frozen=True)
-class Bound:
-    """That a column is among literals, or between two.
-
-    Attributes:
-        joined: Whether right there, to keys of what changed: there is neither a group nor a
-            partition nor a union between these and the table, nor another table.
-        ends: The lowest and the highest value, of a day its ordinal; None if the values are listed.
-    """
-
-    joined: bool = True
-    ends: tuple[int, int] | None = None
-
-    @property
-    def is_few(self) -> bool:
-        """Whether few values are left."""
-        return self.ends is None or self.ends[1] - self.ends[0] < FEW
 
 
 @dataclass(frozen=True)
@@ -84,6 +61,8 @@ Bounds = Mapping[ColumnRef, Bound]
 
 def reads(plan: Node) -> list[Read]:
     """The tables' states that a plan reads; those of an operator that is used twice but once.
+
+    It counts twice if other bounds hold of it there.
 
     Args:
         plan: A plan with bounds (``delta/bounds.py``).
@@ -228,7 +207,7 @@ class _Reads:
                 every = [self._known(part) for part in node.parts]
                 places = zip(node.schema, *(part.schema for part in node.parts), strict=True)
                 return {
-                    own: _either(known[c] for c, known in zip(columns, every, strict=True))
+                    own: _either([known[c] for c, known in zip(columns, every, strict=True)])
                     for own, *columns in places
                     if all(c in known for c, known in zip(columns, every, strict=True))
                 }
@@ -270,17 +249,24 @@ def _apart(bounds: Bounds) -> Bounds:
 
 
 def _both(one: Bounds, other: Bounds) -> Bounds:
-    """Bounds that both hold: of a column with two, that which leaves few values, or the first."""
-    few = {column: bound for column, bound in other.items() if bound.is_few}
-    return {**other, **{c: b for c, b in one.items() if b.is_few or c not in few}}
+    """Bounds that both hold: of a column with two, that which leaves fewer values."""
+    twice = {column: _tighter(one[column], other[column]) for column in one if column in other}
+    return {**other, **one, **twice}
 
 
-def _either(bounds: Iterable[Bound]) -> Bound:
+def _tighter(one: Bound, other: Bound) -> Bound:
+    tighter = min(one, other, key=lambda bound: (not bound.is_few, bound.values))
+    return replace(tighter, joined=one.joined or other.joined)
+
+
+def _either(bounds: Sequence[Bound]) -> Bound:
     """One that holds where any of several does."""
-    ends = [bound.ends for bound in bounds if bound.ends is not None]
-    if not ends:
-        return Bound(joined=False)
-    return Bound(joined=False, ends=(min(low for low, _ in ends), max(high for _, high in ends)))
+    return Bound(
+        min(bound.lowest for bound in bounds),
+        max(bound.highest for bound in bounds),
+        sum(bound.values for bound in bounds) if all(bound.is_few for bound in bounds) else None,
+        joined=False,
+    )
 
 
 def _with_equal(node: Node, bounds: Bounds) -> Bounds:
@@ -288,10 +274,12 @@ def _with_equal(node: Node, bounds: Bounds) -> Bounds:
     found = bounds
     pairs = [(one, other) for one, other, _ in equalities(node)]
     while True:
-        more = _both(found, {b: found[a] for a, b in pairs if a in found})
-        if more == found:
+        before = found
+        for one, other in pairs:
+            if one in found:
+                found = _both(found, {other: found[one]})
+        if found == before:
             return found
-        found = more
 
 
 def _literal(conditions: Iterable[exp.Expr]) -> Bounds:
@@ -299,21 +287,7 @@ def _literal(conditions: Iterable[exp.Expr]) -> Bounds:
     found: Bounds = {}
     for condition in conditions:
         for part in condition.find_all(exp.EQ, exp.In, exp.Between):
-            column = part.this.unnest()
-            if BOUNDS in part.meta and isinstance(column, exp.Column):
-                ends = _ends(part) if isinstance(part, exp.Between) else None
-                bound = Bound(joined=part.meta[BOUNDS], ends=ends)
+            column, bound = part.this.unnest(), part.meta.get(BOUNDS)
+            if bound is not None and isinstance(column, exp.Column):
                 found = _both(found, {ColumnRef(column.table, column.name): bound})
     return found
-
-
-def _ends(condition: exp.Between) -> tuple[int, int]:
-    low, high = (_ordinal(condition.args[end]) for end in ("low", "high"))
-    return low, high
-
-
-def _ordinal(literal: exp.Expr) -> int:
-    """A whole number, or a day's."""
-    if isinstance(literal, exp.Cast):
-        return dt.date.fromisoformat(literal.this.name).toordinal()
-    return int(literal.to_py())

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 from python_ivm.algebra.nodes import At, Node
 from python_ivm.algebra.plans import size
-from python_ivm.delta.reads import Bound, Read, changes_in, reads
+from python_ivm.delta.bounds import Bound
+from python_ivm.delta.reads import Read, changes_in, reads
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.statements import Execution
 from python_ivm.sources.history import DataFile, SourceChange
@@ -41,6 +44,8 @@ _FRACTION = 2
 """So many times more must be read of it than to find the keys of that part."""
 _APART = 1.5
 """In at most so many files, on average, lies a value of a column by which a table is laid out."""
+_PAGE = 20_000
+"""Rows of a column that Parquet reads or leaves out together."""
 
 
 class ReadVolume:
@@ -105,22 +110,33 @@ class ReadVolume:
             return False
         return look <= _DEARER * replaced + _WORTH
 
-    def pays_to_ask(self, near: Node, far: str) -> bool:
-        """Whether a plan's rows are found for a fraction of what it takes to read a table whole.
+    def pays_to_ask(self, near: Node, far: Read, key: str) -> bool:
+        """Whether a plan's rows are found for a fraction of what they spare to read of a table.
 
         Not those of many changed rows: their keys would be too many to be listed.
 
         Args:
             near: The plan, of which the keys in the table would be asked for.
-            far: The table, which they would bound.
+            far: How the table is read, which they would bound.
+            key: By which of its columns.
         """
         if not self._changed_little(near):
             return False
-        whole = self._model.size(far)
+        whole = self._model.size(far.source)
         if whole is None or whole < _FAR:
             return False
+        spared = whole * (self._spared(far, key) if far.keys else 1)
+        if spared < _FAR:
+            return False
         asked = self._cost(near)
-        return asked is not None and _FRACTION * asked <= whole
+        return asked is not None and _FRACTION * asked <= spared
+
+    def _spared(self, read: Read, key: str) -> float:
+        """Which part of a table is not read any more if one of its keys has very few values."""
+        layout = _Layout.of(self._model.files(read.source) or (), key)
+        if layout is None or not layout.is_by_key:
+            return 0.0
+        return FEW_LEFT * share(read, self._model.files, 0.0)
 
     def is_worth_a_question(self, plan: Node) -> bool:
         """Whether a plan reads so much that it pays to ask first whether it is to be read."""
@@ -164,9 +180,9 @@ class ReadVolume:
 def share(read: Read, files: Callable[[str], Sequence[DataFile] | None], unknown: float) -> float:
     """Which part of a table is read to find the values of its keys, from 0 to 1.
 
-    None of it if they are few and it is laid out by one of them, as row groups and pages of files
-    are left out, too; of many values, as much as lies between their ends. Where its files cannot be
-    told, it is taken for laid out by few values that it is joined by.
+    Where it is laid out by one of them, as much as lies between their ends, and of few values no
+    more than a page for each, as pages of files are left out, too; else the files in which they may
+    be. Where its files cannot be told, it is taken for laid out by few values that it is joined by.
 
     Args:
         read: The read.
@@ -177,26 +193,67 @@ def share(read: Read, files: Callable[[str], Sequence[DataFile] | None], unknown
     known = files(read.source)
     if known is None:
         return 0.0 if any(b.joined and b.is_few for b in read.keys.values()) else unknown
-    return min((_share(known, key, bound) for key, bound in read.keys.items()), default=1.0)
+    layouts = {key: _Layout.of(known, key) for key in read.keys}
+    parts = [layout.part(read.keys[key]) for key, layout in layouts.items() if layout is not None]
+    return min(parts, default=1.0)
 
 
-def _share(files: Sequence[DataFile], key: str, bound: Bound) -> float:
-    ends = [(_ordinal(f.lowest.get(key)), _ordinal(f.highest.get(key))) for f in files]
-    known = [(low, high) for low, high in ends if low is not None and high is not None]
-    if len(known) < len(files) or len(files) < 2:
-        return 1.0
-    lowest, highest = min(low for low, _ in known), max(high for _, high in known)
-    whole = highest - lowest
-    if whole == 0:
-        return 1.0
-    holding = sum(high - low for low, high in known) / whole
-    is_laid_out = holding <= _APART
-    if bound.ends is None:
-        return 0.0 if is_laid_out else min(1.0, holding / len(files))
-    low, high = bound.ends
-    if is_laid_out:
-        return max(0.0, min(high, highest) - max(low, lowest)) / whole
-    return sum(first <= high and low <= last for first, last in known) / len(files)
+@dataclass(frozen=True)
+class _Layout:
+    """How the values of a column lie in a table's files.
+
+    Attributes:
+        ends: The lowest and the highest value of each file.
+        pages: How many pages the files have; None if it is not known.
+    """
+
+    ends: Sequence[tuple[float, float]]
+    pages: float | None
+
+    @classmethod
+    def of(cls, files: Sequence[DataFile], key: str) -> _Layout | None:
+        """The layout by a column; None if it cannot be told, or there is but one file or value."""
+        ends = [(_ordinal(f.lowest.get(key)), _ordinal(f.highest.get(key))) for f in files]
+        known = [(low, high) for low, high in ends if low is not None and high is not None]
+        rows = [file.rows for file in files if file.rows is not None]
+        pages = sum(rows) / _PAGE if len(rows) == len(files) else None
+        layout = cls(known, pages)
+        return layout if len(known) == len(files) > 1 and layout.width else None
+
+    @cached_property
+    def lowest(self) -> float:
+        """The lowest value."""
+        return min(low for low, _ in self.ends)
+
+    @cached_property
+    def width(self) -> float:
+        """From the lowest to the highest value."""
+        return max(high for _, high in self.ends) - self.lowest
+
+    @cached_property
+    def holding(self) -> float:
+        """In how many files a value lies, on average."""
+        return sum(high - low for low, high in self.ends) / self.width
+
+    @property
+    def is_by_key(self) -> bool:
+        """Whether the table is laid out by the column."""
+        return self.holding <= _APART
+
+    def part(self, bound: Bound) -> float:
+        """Which part of the table is read of which a bound holds."""
+        if self.is_by_key:
+            between = self._between(bound) / self.width
+            each = max(1 / self.pages, 1 / (self.width + 1)) if self.pages else 1.0
+        else:
+            among = (low <= bound.highest and bound.lowest <= high for low, high in self.ends)
+            between = sum(among) / len(self.ends)
+            each = self.holding / len(self.ends)
+        return min(between, bound.values * each) if bound.is_few else between
+
+    def _between(self, bound: Bound) -> float:
+        highest = self.lowest + self.width
+        return max(0.0, min(bound.highest, highest) - max(bound.lowest, self.lowest))
 
 
 def _ordinal(value: object) -> float | None:

@@ -144,10 +144,12 @@ class DataFile:
     """One of a table's files, as the table's log describes it.
 
     Attributes:
+        rows: How many it has; None if it has no statistics.
         lowest: The least values of those columns that have statistics: numbers, or text.
         highest: The greatest ones.
     """
 
+    rows: int | None
     lowest: Mapping[str, object]
     highest: Mapping[str, object]
 

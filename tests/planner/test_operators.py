@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from python_ivm.algebra.nodes import Node
 from python_ivm.delta import early
+from python_ivm.delta.bounds import is_bound
 from python_ivm.delta.origins import Kinds
 from python_ivm.refresh import bounding
 from python_ivm.refresh.bounding import Bounding
@@ -597,7 +598,7 @@ def test_it_does_where_it_is_always_asked_what_is_seen(monkeypatch: pytest.Monke
 
 def is_no_bound(condition: exp.Expr) -> bool:
     """Whether a condition is one of the query."""
-    return not early._is_bound(condition)
+    return not is_bound(condition)
 
 
 def through_random_rounds(name: str, seeds: int) -> set[str]:

@@ -293,7 +293,9 @@ def _commit(row: Row) -> Commit:
 
 def _file(row: Row) -> DataFile:
     told = json.loads(row["stats"] or "{}")
-    return DataFile(told.get("minValues") or {}, told.get("maxValues") or {})
+    return DataFile(
+        told.get("numRecords"), told.get("minValues") or {}, told.get("maxValues") or {}
+    )
 
 
 def _map(value: Any) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import pytest
 from python_ivm.refresh import bounding
 from python_ivm.refresh.reading import FEW_ROWS, ReadVolume
 from python_ivm.refresh.statements import Execution, Strategy
+from python_ivm.sources.history import DataFile
 from tests.planner.lake import Lake
 
 SALES = (
@@ -127,6 +128,105 @@ def test_what_the_keys_of_the_change_bound_is_not_asked_about(lake: Lake) -> Non
     sql = "select n.name, p.sk, l.v from s.n, s.p, s.l where p.nk = n.nk and l.id = n.nk"
     assert "l.id = 2" in merged(lake, sql)
     assert [sql for sql in lake.asked if "JOIN" in sql] == []
+
+
+PARTS = (
+    "select p.name, sum(l.v * c.cost) as t from s.l join s.p on p.pk = l.pk "
+    "join s.c on c.pk = l.pk where p.name like '%7%' group by p.name"
+)
+
+
+@pytest.fixture
+def parts() -> Lake:
+    """Lines, their parts, and what these cost: a large table in the order of parts."""
+    made = Lake()
+    made.create("l", {"pk": "int", "v": "int"}, [(k, 1) for k in range(0, 100, 3)])
+    made.create("p", {"pk": "int", "name": "string"}, [(k, f"p{k}") for k in range(100)])
+    made.create("c", {"pk": "int", "cost": "int"}, [(k, k + 1) for k in range(100)])
+    made.size_of = lambda name: 2**31 if name == "c" else 2**20
+    made.files = lambda names: in_order if names[-1] == "c" else None  # type: ignore[method-assign]
+    in_order = [DataFile(50_000, {"pk": n}, {"pk": n + 49}) for n in (0, 50)]
+    return made
+
+
+def repriced(lake: Lake, sql: str, lines: int = 12) -> str:
+    """The MERGE of a refresh after the first lines changed; on one line."""
+    lake.run("m", sql)
+    keys = range(0, 3 * lines, 3)
+    lake.change("l", delete=[(k, 1) for k in keys], insert=[(k, 2) for k in keys])
+    counted(lake, "l", lines)
+    lake.run("m", sql)
+    lake.check("m")
+    return " ".join(lake.executed[-1].sql.split())
+
+
+def test_what_the_query_asks_of_a_change_leaves_fewer_of_its_keys(parts: Lake) -> None:
+    """The keys of a thousand lines are all over the table; fifty of them have such a part."""
+    assert "c.pk = 27" in repriced(parts, PARTS)
+
+
+def test_keys_that_are_no_fewer_are_not_written(parts: Lake) -> None:
+    merge = repriced(parts, PARTS.replace("'%7%'", "'p%'"))
+    assert [asked for asked in parts.asked if "JOIN" in asked] != []
+    assert merge.count("c.pk IN") == 1
+
+
+def test_a_table_of_which_nothing_is_bounded_comes_first(parts: Lake) -> None:
+    parts.create("s", {"cost": "int", "name": "string"}, [(k, f"s{k}") for k in range(100)])
+    parts.size_of = lambda name: 2**31 if name in "cs" else 2**20
+    sql = PARTS.replace("where p.name", "join s.s on s.cost = c.cost where p.name")
+    assert "s.cost = 28" in repriced(parts, sql)
+
+
+def test_of_one_order_all_lines_lie_together(parts: Lake) -> None:
+    """Another column bounds the table to a page, so that nothing is left to spare."""
+    parts.create("o", {"pk": "int", "ok": "int"}, [(k, 1) for k in range(100)])
+    spread = [DataFile(50_000, {"pk": n, "ok": n}, {"pk": n + 49, "ok": n + 49}) for n in (0, 50)]
+    parts.size_of = lambda name: 2**31 if name == "o" else 2**20
+    parts.files = lambda names: spread if names[-1] == "o" else None  # type: ignore[method-assign]
+    asks_a_lot = "join s.o as c on c.pk = l.pk and c.ok = l.v"
+    repriced(parts, PARTS.replace("join s.c on c.pk = l.pk", asks_a_lot).replace("c.cost", "1"))
+    assert [asked for asked in parts.asked if "JOIN" in asked] == []
+
+
+@pytest.mark.parametrize(
+    ("tables", "asked"),
+    [
+        ("s.l left join (select * from s.p where name like '%7%') p on p.pk = l.pk", False),
+        ("s.l left join s.p on p.pk = l.pk join s.p q on q.pk = l.pk and q.name like '%7%'", True),
+        ("(select pk, v from s.l where v in (select pk from s.p)) l join s.p on p.pk = l.pk", True),
+        ("(select pk, v * 2 as v from s.l) l join s.p on p.pk = l.pk and l.v < 9", False),
+    ],
+    ids=["of a right side", "of another table", "EXISTS", "of a change that is projected"],
+)
+def test_what_leaves_out_rows_of_a_change_is_told(parts: Lake, tables: str, asked: bool) -> None:
+    sql = f"select p.name, sum(l.v * c.cost) as t from {tables} join s.c on c.pk = l.pk group by 1"
+    repriced(parts, sql)
+    assert ([sql for sql in parts.asked if "JOIN" in sql or "EXISTS" in sql] != []) is asked
+
+
+@pytest.mark.parametrize(
+    ("sql", "lines"),
+    [
+        (PARTS, 1),
+        (PARTS.replace("where p.name like '%7%'", ""), 12),
+        (PARTS.replace("where p.name like '%7%'", "where l.v < 9"), 12),
+        (PARTS.replace("where p.name like '%7%'", "where c.cost > 9"), 12),
+    ],
+    ids=["few keys", "nothing asked", "of the lines themselves", "of the table itself"],
+)
+def test_where_it_cannot_spare_much_it_is_not_asked(parts: Lake, sql: str, lines: int) -> None:
+    repriced(parts, sql, lines)
+    assert [asked for asked in parts.asked if "JOIN" in asked] == []
+
+
+def test_of_a_table_that_is_not_laid_out_by_them_it_is_not_asked(parts: Lake) -> None:
+    spread = [DataFile(50_000, {"pk": 0}, {"pk": 99}) for _ in range(2)]
+    parts.files = lambda names: spread  # type: ignore[method-assign]
+    repriced(parts, PARTS)
+    parts.files = lambda names: None  # type: ignore[method-assign]
+    repriced(parts, PARTS.replace("group", "and p.pk < 90 group"))
+    assert [asked for asked in parts.asked if "JOIN" in asked] == []
 
 
 def test_many_keys_bound_nothing(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -200,6 +200,8 @@ def test_what_has_no_literal_is_no_range() -> None:
     assert Range.of("int", [], True) is None
     assert Range.of("string", ["a", "b"], True) is None
     assert Range.of("date", ["2024-01-01", "+10000-01-01"], True) is None
+    for unknown in ("0000-12-31", "2023-02-29"):  # Python has no such day
+        assert Range.of("date", [unknown, "2024-01-01"], True) is None
     assert Range.of(None, ["1", "2"], True) is None
 
 
