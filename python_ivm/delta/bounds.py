@@ -15,7 +15,8 @@ from functools import reduce
 
 from sqlglot import exp
 
-from python_ivm.algebra.columns import ColumnRef
+from python_ivm.algebra.columns import ColumnRef, columns_of
+from python_ivm.algebra.conditions import conjuncts
 from python_ivm.algebra.nodes import Filter, Join, LeftJoin, Node, SemiJoin
 from python_ivm.algebra.normalize import bottom_up
 from python_ivm.delta.origins import (
@@ -264,6 +265,43 @@ def with_conditions(node: Node, conditions: list[exp.Expr], *, stays_left: bool)
     if isinstance(node, SemiJoin) and stays_left:
         return replace(node, left=Filter(node.left, exp.and_(*conditions)))
     return replace(node, conditions=(*node.conditions, *conditions))
+
+
+def narrowest(plan: Node) -> Node:
+    """Leave out a column's bounds beside one that leaves fewer of its values.
+
+    Each is implied by an equality, so that none is missed.
+
+    Args:
+        plan: A plan with bounds.
+    """
+
+    def rule(node: Node) -> Node:
+        if isinstance(node, Filter):
+            conditions = conjuncts(node.condition)
+            kept = _narrowest(conditions)
+            return node if kept == conditions else Filter(node.input, exp.and_(*kept))
+        if isinstance(node, (Join, LeftJoin, SemiJoin)):
+            return replace(node, conditions=tuple(_narrowest(node.conditions)))
+        return node
+
+    return bottom_up(plan, rule)
+
+
+def _narrowest(conditions: Sequence[exp.Expr]) -> list[exp.Expr]:
+    values = [(frozenset(columns_of(c)), _values(c)) for c in conditions]
+    least: dict[frozenset[ColumnRef], int] = {}
+    for columns, left in values:
+        if left is not None:
+            least[columns] = min(left, least.get(columns, left))
+    every = zip(conditions, values, strict=True)
+    return [c for c, (columns, left) in every if left is None or left == least[columns]]
+
+
+def _values(condition: exp.Expr) -> int | None:
+    """How many values a bound leaves; None of another condition."""
+    bounds = [part.meta[BOUNDS] for part in condition.walk() if BOUNDS in part.meta]
+    return bounds[0].values if bounds else None
 
 
 def _united(keys: Collection[Key], ranges: Mapping[Key, Range]) -> Range | None:

@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from python_ivm.algebra.columns import ColumnRef
 from python_ivm.algebra.nodes import Node
 from python_ivm.delta.ahead import Ahead, looked_ahead
-from python_ivm.delta.bounds import Range, bounded, looked_up
+from python_ivm.delta.bounds import Range, bounded, looked_up, narrowest
 from python_ivm.delta.early import early
 from python_ivm.delta.origins import Key
 from python_ivm.delta.reads import changes_in
@@ -88,7 +88,7 @@ class Bounding:
             self._ranges(())
         if self.unseen & changes_in(plan):
             return plan, ranges
-        return early(ahead, self._kind), ranges
+        return narrowest(early(ahead, self._kind)), ranges
 
     def looked_up(self, plan: Node, columns: Sequence[ColumnRef]) -> frozenset[Key]:
         """The columns by which changed keys look up rows of sources and of the state."""
