@@ -154,16 +154,17 @@ class _Looks:
         self, node: Node, near: Node, far: Node, few: Mapping[ColumnRef, Bound]
     ) -> Iterator[Ahead]:
         """The looks ahead at a part of a join, of which few values of some columns are asked."""
+        if few and not _drops_rows_of_changes(near):
+            return
         for key, column, or_null in equalities(node):
             if key not in near.schema or column not in far.schema:
                 continue
             kind = self._kind(near, key)
             if kind is None:
                 continue
-            if few:
-                if column not in few or not _drops_rows_of_changes(near):
-                    continue
-            elif self._origins.keys(near, key):  # the change's own, which are known
+            if few and column not in few:
+                continue
+            if not few and self._origins.keys(near, key):  # the change's own, which are known
                 continue
             found = self._looks_up(far, column, kind)
             if found is None:

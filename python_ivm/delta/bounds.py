@@ -186,9 +186,15 @@ def _is_date(text: str) -> bool:
     return True
 
 
+def bound_of(condition: exp.Expr) -> Bound | None:
+    """What a condition states that :meth:`Range.holds` gave; None of another one."""
+    found = (part.meta[BOUNDS] for part in condition.walk() if BOUNDS in part.meta)
+    return next(found, None)
+
+
 def is_bound(condition: exp.Expr) -> bool:
-    """Whether a condition was added by :meth:`Range.holds`."""
-    return any(BOUNDS in part.meta for part in condition.walk())
+    """Whether a condition is one that :meth:`Range.holds` gave."""
+    return bound_of(condition) is not None
 
 
 Ask = Callable[[Collection[Key]], Mapping[Key, Range]]
@@ -289,19 +295,13 @@ def narrowest(plan: Node) -> Node:
 
 
 def _narrowest(conditions: Sequence[exp.Expr]) -> list[exp.Expr]:
-    values = [(frozenset(columns_of(c)), _values(c)) for c in conditions]
+    bounds = [(frozenset(columns_of(condition)), bound_of(condition)) for condition in conditions]
     least: dict[frozenset[ColumnRef], int] = {}
-    for columns, left in values:
-        if left is not None:
-            least[columns] = min(left, least.get(columns, left))
-    every = zip(conditions, values, strict=True)
-    return [c for c, (columns, left) in every if left is None or left == least[columns]]
-
-
-def _values(condition: exp.Expr) -> int | None:
-    """How many values a bound leaves; None of another condition."""
-    bounds = [part.meta[BOUNDS] for part in condition.walk() if BOUNDS in part.meta]
-    return bounds[0].values if bounds else None
+    for columns, bound in bounds:
+        if bound is not None:
+            least[columns] = min(bound.values, least.get(columns, bound.values))
+    every = zip(conditions, bounds, strict=True)
+    return [c for c, (columns, b) in every if b is None or b.values == least[columns]]
 
 
 def _united(keys: Collection[Key], ranges: Mapping[Key, Range]) -> Range | None:
