@@ -9,12 +9,12 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from dbt.adapters.sparkivm import refresher
-from dbt.adapters.sparkivm.conf import SessionConf
-from dbt.adapters.sparkivm.deltalog import DeltaLogs
-from dbt.adapters.sparkivm.ivm import IvmMixin
-from dbt.adapters.sparkivm.session import SessionHandle
-from dbt.adapters.sparkivm.shortcuts import SessionShortcuts
+from dbt.adapters.sparkivm.bridge import refresher
+from dbt.adapters.sparkivm.bridge.conf import SessionConf
+from dbt.adapters.sparkivm.bridge.delta_log import DeltaLogs
+from dbt.adapters.sparkivm.bridge.methods import IvmMixin
+from dbt.adapters.sparkivm.bridge.shortcuts import SessionShortcuts
+from dbt.adapters.sparkivm.connection.session import SessionHandle
 from python_ivm.refresh.request import Request, Warehouse
 from python_ivm.refresh.statements import Refresh
 

@@ -81,8 +81,8 @@ def session_of_profile(project: Path = PROJECT, target: str | None = None) -> An
         target: the profile's target; its default target by default.
     """
     # Imported here, as these import Spark, which the rest of this module does not need.
+    from dbt.adapters.sparkivm.connection.in_process import new_session
     from dbt.adapters.sparkivm.credentials import SparkIvmCredentials
-    from dbt.adapters.sparkivm.spark import new_session
 
     name = yaml.safe_load((project / "dbt_project.yml").read_text())["profile"]
     profile = yaml.safe_load((project / "profiles.yml").read_text())[name]

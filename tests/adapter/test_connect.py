@@ -16,10 +16,11 @@ from click.testing import CliRunner, Result
 from dbt.adapters.exceptions import FailedToConnectError
 from dbt_common.exceptions import DbtDatabaseError
 
-from dbt.adapters.sparkivm import connect, metastore, resident
 from dbt.adapters.sparkivm.cli import main
-from dbt.adapters.sparkivm.session import SessionHandle
-from dbt.adapters.sparkivm.settings import METASTORE_URL, start_settings
+from dbt.adapters.sparkivm.connection import connect, resident
+from dbt.adapters.sparkivm.connection.session import SessionHandle
+from dbt.adapters.sparkivm.connection.settings import METASTORE_URL, start_settings
+from dbt.adapters.sparkivm.diagnostics import metastore
 from tests.adapter.messages import assert_shown_without_a_trace
 from tests.conftest import QUICK, QUICK_JVM
 from tests.helpers.dbt_project import DbtProject
@@ -222,7 +223,7 @@ def test_the_rows_of_a_command_come_with_its_answer(project: DbtProject, command
 
 def test_a_commits_time_is_the_same_by_every_method(project: DbtProject) -> None:
     """Bookmarks contain it, and a project may change between the methods."""
-    from dbt.adapters.sparkivm.warehouse import SparkWarehouse
+    from dbt.adapters.sparkivm.bridge.warehouse import SparkWarehouse
 
     session = handle(project)
     fetch(session, "create or replace table connect.dated using delta as select 1 as x")

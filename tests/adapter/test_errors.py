@@ -6,7 +6,7 @@ import pytest
 from dbt.adapters.exceptions import FailedToConnectError
 from dbt_common.exceptions import DbtDatabaseError
 
-from dbt.adapters.sparkivm.errors import as_dbt_error, message_of, render, trace_of
+from dbt.adapters.sparkivm.diagnostics.errors import as_dbt_error, message_of, render, trace_of
 
 
 def test_the_plan_goes_and_the_position_stays() -> None:

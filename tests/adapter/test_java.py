@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from dbt.adapters.exceptions import FailedToConnectError
 
-from dbt.adapters.sparkivm.java import check_java
+from dbt.adapters.sparkivm.diagnostics.java import check_java
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ import pytest
 from dbt.adapters.exceptions import FailedToConnectError
 from dbt_common.exceptions import DbtDatabaseError
 
-from dbt.adapters.sparkivm.metastore import check_free
+from dbt.adapters.sparkivm.diagnostics.metastore import check_free
 from tests.adapter.messages import assert_shown_without_a_trace
 from tests.helpers.dbt_project import DbtProject
 
@@ -105,7 +105,7 @@ def test_a_command_runs_once(project: DbtProject) -> None:
 def test_cancelling_stops_sparks_jobs(project: DbtProject) -> None:
     from pyspark.sql import SparkSession
 
-    from dbt.adapters.sparkivm.session import SessionHandle
+    from dbt.adapters.sparkivm.connection.session import SessionHandle
 
     project.sql("select 1")
     handle = SessionHandle(project.session)

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.sparkivm import launch
-from dbt.adapters.sparkivm.packages import IVY, one_at_a_time
-from dbt.adapters.sparkivm.settings import PACKAGES
+from dbt.adapters.sparkivm.connection import launch
+from dbt.adapters.sparkivm.connection.packages import IVY, one_at_a_time
+from dbt.adapters.sparkivm.connection.settings import PACKAGES
 
 DELTA = "io.delta:delta-spark_4.2_2.13:4.4.0"
 HOLD = """
 import sys
-from dbt.adapters.sparkivm.packages import one_at_a_time
+from dbt.adapters.sparkivm.connection.packages import one_at_a_time
 with one_at_a_time({"spark.jars.packages": "a:b:1", "spark.jars.ivy": sys.argv[1]}):
     print("held", flush=True)
     sys.stdin.read()

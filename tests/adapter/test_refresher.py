@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.sparkivm import refresher
-from dbt.adapters.sparkivm.refresher import Refresher
-from dbt.adapters.sparkivm.warehouse import Row, SparkWarehouse
+from dbt.adapters.sparkivm.bridge import refresher
+from dbt.adapters.sparkivm.bridge.refresher import Refresher
+from dbt.adapters.sparkivm.bridge.warehouse import Row, SparkWarehouse
 from python_ivm.errors import Conflict
 from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import Request

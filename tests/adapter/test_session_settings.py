@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.sparkivm import session_settings
-from dbt.adapters.sparkivm.session_settings import Started, apply
+from dbt.adapters.sparkivm.connection import session_settings
+from dbt.adapters.sparkivm.connection.session_settings import Started, apply
 
 
 class Conf:

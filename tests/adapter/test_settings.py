@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from dbt.adapters.sparkivm import settings
-from dbt.adapters.sparkivm.settings import cores, spark_defaults, start_settings
+from dbt.adapters.sparkivm.connection import settings
+from dbt.adapters.sparkivm.connection.settings import cores, spark_defaults, start_settings
 
 FOLDER = Path("/project/.sparkivm")
 DELTA = settings.delta_package()

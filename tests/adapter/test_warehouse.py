@@ -8,7 +8,7 @@ from datetime import datetime
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.sparkivm.warehouse import Row, RunWarehouse, SparkWarehouse, of_server
+from dbt.adapters.sparkivm.bridge.warehouse import Row, RunWarehouse, SparkWarehouse, of_server
 from python_ivm.refresh.answers import Answers
 from python_ivm.sources.history import Change, Detail
 

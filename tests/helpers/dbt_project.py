@@ -155,9 +155,9 @@ class DbtProject:
         if self._session is None:
             # Imported here, as they import Spark, which tests without it need not wait for.
             if self.credentials.is_connect:
-                from dbt.adapters.sparkivm.connect import new_session
+                from dbt.adapters.sparkivm.connection.connect import new_session
             else:
-                from dbt.adapters.sparkivm.spark import new_session
+                from dbt.adapters.sparkivm.connection.in_process import new_session
 
             self._session = new_session(self.credentials)
             self._session.sql(f"create schema if not exists `{self.schema}`")

@@ -29,7 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture
 def bench(request: pytest.FixtureRequest, spark_settings: dict[str, str], tmp_path: Path) -> Bench:
     """A Spark session in a schema of its own."""
-    from dbt.adapters.sparkivm.spark import new_session
+    from dbt.adapters.sparkivm.connection.in_process import new_session
 
     module = re.sub(r"\W+", "_", Path(str(request.node.path)).stem)
     name = re.sub(r"\W+", "_", request.node.name).strip("_").lower()[:80]

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from dbt.adapters.sparkivm.refresher import Outcome
+from dbt.adapters.sparkivm.bridge.refresher import Outcome
 from python_ivm.errors import InvalidModel
 from tests.spark.workbench import FEED, Bench, View
 

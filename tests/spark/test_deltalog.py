@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dbt.adapters.sparkivm.deltalog import DeltaLogs
-from dbt.adapters.sparkivm.warehouse import SparkWarehouse
+from dbt.adapters.sparkivm.bridge.delta_log import DeltaLogs
+from dbt.adapters.sparkivm.bridge.warehouse import SparkWarehouse
 from tests.spark.workbench import FEED, Bench
 
 OTHER = {

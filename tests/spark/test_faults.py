@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.sparkivm.session import SessionHandle
-from dbt.adapters.sparkivm.warehouse import Row
+from dbt.adapters.sparkivm.bridge.warehouse import Row
+from dbt.adapters.sparkivm.connection.session import SessionHandle
 from python_ivm.errors import Conflict
 from python_ivm.sources import history
 from tests.spark.workbench import Bench, View, failing, query, refresher

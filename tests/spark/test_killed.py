@@ -17,7 +17,7 @@ SCRIPT = """
 import os, signal, sys
 from pathlib import Path
 from dbt.adapters.sparkivm.credentials import SparkIvmCredentials
-from dbt.adapters.sparkivm.spark import new_session
+from dbt.adapters.sparkivm.connection.in_process import new_session
 from tests.spark.workbench import Bench, View
 
 root, fatal = Path(sys.argv[1]), sys.argv[2]

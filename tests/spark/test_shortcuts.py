@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from dbt.adapters.sparkivm.shortcuts import SessionShortcuts
-from dbt.adapters.sparkivm.warehouse import SparkWarehouse
+from dbt.adapters.sparkivm.bridge.shortcuts import SessionShortcuts
+from dbt.adapters.sparkivm.bridge.warehouse import SparkWarehouse
 from tests.spark.workbench import Bench
 
 MANY = ", ".join(f"f{n}: int" for n in range(30))

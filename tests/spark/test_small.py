@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from dbt.adapters.sparkivm.conf import DICTIONARIES, EXECUTIONS, LISTED
+from dbt.adapters.sparkivm.bridge.conf import DICTIONARIES, EXECUTIONS, LISTED
 from python_ivm.refresh import bounding, reading, strategy
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.statements import Execution

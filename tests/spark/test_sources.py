@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.sparkivm.warehouse import Row, SparkWarehouse
+from dbt.adapters.sparkivm.bridge.warehouse import Row, SparkWarehouse
 from python_ivm.refresh.consistency import consistency_query
 from python_ivm.sources.clock import Instant
 from python_ivm.sql.clock import at

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.sparkivm.warehouse import SparkWarehouse
+from dbt.adapters.sparkivm.bridge.warehouse import SparkWarehouse
 from python_ivm.refresh.consistency import consistency_query
 from tests.spark.workbench import Bench, View
 

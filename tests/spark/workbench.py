@@ -11,11 +11,11 @@ from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.sparkivm.conf import StatementConf
-from dbt.adapters.sparkivm.deltalog import DeltaLogs
-from dbt.adapters.sparkivm.refresher import Outcome, Refresher
-from dbt.adapters.sparkivm.session import SessionHandle
-from dbt.adapters.sparkivm.warehouse import Row, Shortcuts, SparkWarehouse
+from dbt.adapters.sparkivm.bridge.conf import StatementConf
+from dbt.adapters.sparkivm.bridge.delta_log import DeltaLogs
+from dbt.adapters.sparkivm.bridge.refresher import Outcome, Refresher
+from dbt.adapters.sparkivm.bridge.warehouse import Row, Shortcuts, SparkWarehouse
+from dbt.adapters.sparkivm.connection.session import SessionHandle
 from python_ivm.refresh.consistency import consistency_query
 from python_ivm.refresh.request import Options, Request
 from python_ivm.refresh.versions import shows_state

@@ -9,9 +9,9 @@ import click
 from dbt.cli.resolvers import default_profiles_dir, default_project_dir
 from dbt_common.exceptions import DbtBaseException
 
-from dbt.adapters.sparkivm import resident
+from dbt.adapters.sparkivm.connection import resident
+from dbt.adapters.sparkivm.connection.settings import project_folder
 from dbt.adapters.sparkivm.credentials import SparkIvmCredentials
-from dbt.adapters.sparkivm.settings import project_folder
 
 _EXISTING = click.Path(exists=True, file_okay=False, path_type=Path)
 _project = click.option(
@@ -55,7 +55,7 @@ def start(
 ) -> None:
     """Start the project's Spark, with the settings of its profile, and wait until it is ready."""
     try:
-        from dbt.adapters.sparkivm import server  # imports Spark
+        from dbt.adapters.sparkivm.server import lifecycle as server
 
         credentials = _credentials(project_dir, profiles_dir, profile, target)
         started = server.start(credentials, port)
@@ -85,7 +85,7 @@ def status(project_dir: Path) -> None:
 def stop(project_dir: Path) -> None:
     """Stop the project's Spark, and with it what it runs; without one, nothing happens."""
     try:
-        from dbt.adapters.sparkivm import server
+        from dbt.adapters.sparkivm.server import lifecycle as server
 
         stopped = server.stop(_folder(project_dir))
     except DbtBaseException as error:

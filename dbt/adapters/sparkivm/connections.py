@@ -40,9 +40,9 @@ class SparkIvmConnectionManager(SparkConnectionManager):
             return super().open(connection)
         # Each imports its own half of PySpark, which takes a while.
         if credentials.is_connect:
-            from dbt.adapters.sparkivm.connect import new_handle
+            from dbt.adapters.sparkivm.connection.connect import new_handle
         else:
-            from dbt.adapters.sparkivm.spark import new_handle
+            from dbt.adapters.sparkivm.connection.in_process import new_handle
 
         try:
             connection.handle = new_handle(credentials)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dbt.adapters.spark.impl import SparkAdapter
 
+from dbt.adapters.sparkivm.bridge.methods import IvmMixin
 from dbt.adapters.sparkivm.connections import SparkIvmConnectionManager
-from dbt.adapters.sparkivm.ivm import IvmMixin
 
 
 class SparkIvmAdapter(IvmMixin, SparkAdapter):

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.events.logging import AdapterLogger
 
-from dbt.adapters.sparkivm import errors
-from dbt.adapters.sparkivm.settings import METASTORE_URL
+from dbt.adapters.sparkivm.connection.settings import METASTORE_URL
+from dbt.adapters.sparkivm.diagnostics import errors
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

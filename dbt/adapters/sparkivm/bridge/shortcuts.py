@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.sparkivm.session import SessionHandle
-from dbt.adapters.sparkivm.warehouse import Row
+from dbt.adapters.sparkivm.bridge.warehouse import Row
+from dbt.adapters.sparkivm.connection.session import SessionHandle
 from python_ivm.sql.parse import quoted_name
 
 if TYPE_CHECKING:  # the sessions of Spark Connect have the same methods

@@ -14,7 +14,7 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.connections import SparkConnectionWrapper
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
-from dbt.adapters.sparkivm import errors
+from dbt.adapters.sparkivm.diagnostics import errors
 
 if TYPE_CHECKING:  # the sessions of Spark Connect have the same methods
     from pyspark.sql import DataFrame, Row, SparkSession

@@ -23,11 +23,9 @@ from urllib.parse import urlsplit
 from dbt.adapters.exceptions import FailedToConnectError
 from pyspark.find_spark_home import _find_spark_home
 
-from dbt.adapters.sparkivm import connect, errors, launch, metastore, packages, resident
-from dbt.adapters.sparkivm.credentials import Method, SparkIvmCredentials
-from dbt.adapters.sparkivm.java import check_java
-from dbt.adapters.sparkivm.resident import Resident
-from dbt.adapters.sparkivm.settings import (
+from dbt.adapters.sparkivm.connection import connect, launch, packages, resident
+from dbt.adapters.sparkivm.connection.resident import Resident
+from dbt.adapters.sparkivm.connection.settings import (
     CATALOG,
     METASTORE_URL,
     TOKEN,
@@ -36,6 +34,9 @@ from dbt.adapters.sparkivm.settings import (
     spark_defaults,
     start_settings,
 )
+from dbt.adapters.sparkivm.credentials import Method, SparkIvmCredentials
+from dbt.adapters.sparkivm.diagnostics import errors, metastore
+from dbt.adapters.sparkivm.diagnostics.java import check_java
 
 _LOOPBACK = "127.0.0.1"
 _CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.sparkivm.session import SessionHandle
+from dbt.adapters.sparkivm.connection.session import SessionHandle
 from python_ivm.refresh.statements import Execution
 
 

@@ -20,17 +20,18 @@ from dbt.adapters.exceptions import FailedToConnectError
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from dbt.adapters.sparkivm import errors, launch, metastore, resident
-from dbt.adapters.sparkivm.credentials import SparkIvmCredentials
-from dbt.adapters.sparkivm.session import SessionHandle
-from dbt.adapters.sparkivm.session_settings import Started, apply
-from dbt.adapters.sparkivm.settings import (
+from dbt.adapters.sparkivm.connection import launch, resident
+from dbt.adapters.sparkivm.connection.session import SessionHandle
+from dbt.adapters.sparkivm.connection.session_settings import Started, apply
+from dbt.adapters.sparkivm.connection.settings import (
     CATALOG,
     METASTORE_URL,
     project_folder,
     spark_defaults,
     start_settings,
 )
+from dbt.adapters.sparkivm.credentials import SparkIvmCredentials
+from dbt.adapters.sparkivm.diagnostics import errors, metastore
 
 logger = AdapterLogger("SparkIvm")
 

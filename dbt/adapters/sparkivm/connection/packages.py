@@ -14,7 +14,7 @@ from typing import IO
 
 from dbt.adapters.events.logging import AdapterLogger
 
-from dbt.adapters.sparkivm.settings import PACKAGES
+from dbt.adapters.sparkivm.connection.settings import PACKAGES
 
 logger = AdapterLogger("SparkIvm")
 

@@ -13,13 +13,19 @@ from urllib.parse import urlsplit
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions import FailedToConnectError
 
-from dbt.adapters.sparkivm import errors, resident
 from dbt.adapters.sparkivm.__version__ import version
+from dbt.adapters.sparkivm.connection import resident
+from dbt.adapters.sparkivm.connection.resident import Resident
+from dbt.adapters.sparkivm.connection.session import SessionHandle
+from dbt.adapters.sparkivm.connection.session_settings import Started, apply
+from dbt.adapters.sparkivm.connection.settings import (
+    TOKEN,
+    project_folder,
+    spark_defaults,
+    start_settings,
+)
 from dbt.adapters.sparkivm.credentials import SparkIvmCredentials
-from dbt.adapters.sparkivm.resident import Resident
-from dbt.adapters.sparkivm.session import SessionHandle
-from dbt.adapters.sparkivm.session_settings import Started, apply
-from dbt.adapters.sparkivm.settings import TOKEN, project_folder, spark_defaults, start_settings
+from dbt.adapters.sparkivm.diagnostics import errors
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row

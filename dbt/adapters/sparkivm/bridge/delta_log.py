@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from dbt.adapters.events.logging import AdapterLogger
 
-from dbt.adapters.sparkivm.shortcuts import SessionShortcuts
-from dbt.adapters.sparkivm.warehouse import Row
+from dbt.adapters.sparkivm.bridge.shortcuts import SessionShortcuts
+from dbt.adapters.sparkivm.bridge.warehouse import Row
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

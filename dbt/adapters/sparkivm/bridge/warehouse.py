@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 from dbt_common.exceptions import DbtRuntimeError
 from sqlglot import exp
 
-from dbt.adapters.sparkivm.conf import Conf, StatementConf, changed, executed
+from dbt.adapters.sparkivm.bridge.conf import Conf, StatementConf, changed, executed
 from python_ivm.refresh.answers import Answers
 from python_ivm.refresh.statements import Execution
 from python_ivm.refresh.versions import CHANGE_FEED

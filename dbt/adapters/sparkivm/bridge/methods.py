@@ -16,19 +16,19 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 from dbt_common.invocation import get_invocation_id
 
-from dbt.adapters.sparkivm.conf import Conf, SessionConf, StatementConf
-from dbt.adapters.sparkivm.deltalog import DeltaLogs
-from dbt.adapters.sparkivm.documentation import persist
-from dbt.adapters.sparkivm.refresher import Outcome, Refresher
-from dbt.adapters.sparkivm.session import SessionHandle
-from dbt.adapters.sparkivm.shortcuts import SessionShortcuts
-from dbt.adapters.sparkivm.warehouse import (
+from dbt.adapters.sparkivm.bridge.comments import persist
+from dbt.adapters.sparkivm.bridge.conf import Conf, SessionConf, StatementConf
+from dbt.adapters.sparkivm.bridge.delta_log import DeltaLogs
+from dbt.adapters.sparkivm.bridge.refresher import Outcome, Refresher
+from dbt.adapters.sparkivm.bridge.shortcuts import SessionShortcuts
+from dbt.adapters.sparkivm.bridge.warehouse import (
     Row,
     RunWarehouse,
     Shortcuts,
     SparkWarehouse,
     of_server,
 )
+from dbt.adapters.sparkivm.connection.session import SessionHandle
 from python_ivm.errors import InvalidModel, IvmError
 from python_ivm.refresh.answers import Answers
 from python_ivm.refresh.consistency import consistency_query

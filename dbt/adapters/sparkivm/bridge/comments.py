@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dbt.adapters.sparkivm.warehouse import Query
+from dbt.adapters.sparkivm.bridge.warehouse import Query
 from python_ivm.refresh.emit import string
 from python_ivm.sql.parse import quoted_name
 

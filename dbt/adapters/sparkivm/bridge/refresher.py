@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.sparkivm.conf import (
+from dbt.adapters.sparkivm.bridge.conf import (
     Conf,
     by_listed_keys,
     changed,
@@ -18,8 +18,8 @@ from dbt.adapters.sparkivm.conf import (
     executed,
     only_now,
 )
-from dbt.adapters.sparkivm.response import RefreshResponse
-from dbt.adapters.sparkivm.warehouse import Query, Row, SparkWarehouse
+from dbt.adapters.sparkivm.bridge.response import RefreshResponse
+from dbt.adapters.sparkivm.bridge.warehouse import Query, Row, SparkWarehouse
 from python_ivm.errors import Conflict
 from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import Request

@@ -12,9 +12,10 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from dbt.adapters.sparkivm import errors, packages
-from dbt.adapters.sparkivm.java import check_java
-from dbt.adapters.sparkivm.settings import prepare
+from dbt.adapters.sparkivm.connection import packages
+from dbt.adapters.sparkivm.connection.settings import prepare
+from dbt.adapters.sparkivm.diagnostics import errors
+from dbt.adapters.sparkivm.diagnostics.java import check_java
 
 _LOG_LIMIT = 5_000_000  # bytes, after which a start begins the log anew
 

@@ -1,0 +1,1 @@
+"""From dbt to the planner and back: questions answered, refreshes carried out."""

@@ -1,0 +1,1 @@
+"""The resident Spark: a server that stays between runs of dbt."""
