@@ -16,7 +16,7 @@ from dbt.adapters.sparkivm.bridge.methods import IvmMixin
 from dbt.adapters.sparkivm.bridge.shortcuts import SessionShortcuts
 from dbt.adapters.sparkivm.connection.session import SessionHandle
 from python_ivm.refresh.request import Request, Warehouse
-from python_ivm.refresh.statements import Refresh
+from python_ivm.refresh.statement import Refresh
 
 KINDS = {"MERGE": "write", "CREATE": "write", "INSERT": "write", "SET": "setting"}
 

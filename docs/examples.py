@@ -17,17 +17,17 @@ import sqlglot
 from sqlglot import exp
 
 from python_ivm.algebra.normal_form import normal_forms
+from python_ivm.parse.parser import parse
+from python_ivm.parse.views import View
 from python_ivm.refresh import maintenance_graph
 from python_ivm.refresh.maintained import Maintained, maintained
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.printer import tree
 from python_ivm.refresh.request import Request
-from python_ivm.refresh.statements import Execution, Kind, Refresh, Strategy
+from python_ivm.refresh.statement import Execution, Kind, Refresh, Strategy
 from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.sources.clock import Instant
 from python_ivm.sources.history import Commit, Detail
-from python_ivm.sql.inline import View
-from python_ivm.sql.parse import parse
 
 DOCS = Path(__file__).parent
 OPERATORS = (exp.Select, exp.SetOperation, exp.Join, exp.Table)

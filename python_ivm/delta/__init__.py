@@ -1,1 +1,1 @@
-"""How a change of an operator's inputs changes its output: one module an operator."""
+"""The delta of a plan: one operator, one module."""

@@ -18,8 +18,8 @@ from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, Named, beside, columns_of, flat_names, substitute
 from python_ivm.algebra.nodes import Join, Node, Project, SemiJoin, UnionAll, Values
-from python_ivm.delta.term import Changes, Inner
-from python_ivm.delta.touched import touched_by
+from python_ivm.algebra.term import Changes, Inner
+from python_ivm.optimize.affected_keys import touched_by
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, Named, beside, columns_of, substitute, under
 from python_ivm.algebra.nodes import COUNT, Aggregate, Node, Project, SemiJoin, UnionAll, Window
-from python_ivm.delta.term import Changes, Inner, Term
-from python_ivm.delta.touched import touched
+from python_ivm.algebra.term import Changes, Inner, Term
+from python_ivm.optimize.affected_keys import touched
 
 
 def delta(node: Aggregate, changes: Changes, inner: Inner) -> list[Term]:

@@ -24,9 +24,9 @@ from python_ivm.algebra.nodes import (
     UnionAll,
     Window,
 )
+from python_ivm.algebra.term import Changes, Term
 from python_ivm.delta import (
     aggregate,
-    clock,
     filter,
     full_join,
     generate,
@@ -42,7 +42,7 @@ from python_ivm.delta import (
     union_all,
     window,
 )
-from python_ivm.delta.term import Changes, Term
+from python_ivm.delta import clock_filter as clock
 from python_ivm.errors import NotYetImplemented
 
 RULES: dict[type[Node], Callable[..., list[Term]]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from python_ivm.algebra.nodes import Filter
-from python_ivm.delta.term import Changes, Inner, Term
+from python_ivm.algebra.term import Changes, Inner, Term
 
 
 def delta(node: Filter, changes: Changes, inner: Inner) -> list[Term]:

@@ -25,8 +25,8 @@ from python_ivm.algebra.columns import ColumnRef, beside, columns_of, substitute
 from python_ivm.algebra.conditions import null_rejected
 from python_ivm.algebra.nodes import Filter, FullJoin, LeftJoin, Mark, Node
 from python_ivm.algebra.plans import size
+from python_ivm.algebra.term import Changes, Inner, Term
 from python_ivm.delta.affected import affected, negative
-from python_ivm.delta.term import Changes, Inner, Term
 
 _SMALL = 60
 """Up to how many operators a delta may have to be named twice."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from python_ivm.algebra.nodes import Generate
-from python_ivm.delta.term import Changes, Inner, Term
+from python_ivm.algebra.term import Changes, Inner, Term
 
 
 def delta(node: Generate, changes: Changes, inner: Inner) -> list[Term]:

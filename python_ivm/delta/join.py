@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, columns_of
 from python_ivm.algebra.nodes import COUNT, Join, Node
-from python_ivm.delta.term import Changes, Inner, Term
+from python_ivm.algebra.term import Changes, Inner, Term
 
 
 def delta(node: Join, changes: Changes, inner: Inner) -> list[Term]:

@@ -17,9 +17,9 @@ from dataclasses import replace
 from sqlglot import exp
 
 from python_ivm.algebra.nodes import Filter, Generate, Join, LeftJoin, Project, Scan, UnionAll
+from python_ivm.algebra.term import Changes, Inner, Term
 from python_ivm.delta.affected import Affected, affected, negative
 from python_ivm.delta.join import connected_order
-from python_ivm.delta.term import Changes, Inner, Term
 
 _PLAIN = (Scan, Filter, Project, Join, Generate, UnionAll)
 

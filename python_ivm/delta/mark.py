@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from python_ivm.algebra.columns import ColumnRef, Named
 from python_ivm.algebra.nodes import COUNT, Mark
+from python_ivm.algebra.term import Changes, Inner, Term
 from python_ivm.delta.affected import affected
-from python_ivm.delta.term import Changes, Inner, Term
 
 
 def delta(node: Mark, changes: Changes, inner: Inner) -> list[Term]:

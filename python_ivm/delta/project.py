@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from python_ivm.algebra.columns import ColumnRef, Named
 from python_ivm.algebra.nodes import COUNT, Project
-from python_ivm.delta.term import Changes, Inner, Term
+from python_ivm.algebra.term import Changes, Inner, Term
 
 
 def delta(node: Project, changes: Changes, inner: Inner) -> list[Term]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from python_ivm.algebra.nodes import Recursion
-from python_ivm.delta.term import Changes, Inner, Term
+from python_ivm.algebra.term import Changes, Inner, Term
 
 
 def delta(node: Recursion, changes: Changes, inner: Inner) -> list[Term]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from python_ivm.algebra.nodes import Filter, Repeat
-from python_ivm.delta.term import Changes, Inner, Term
+from python_ivm.algebra.term import Changes, Inner, Term
 
 
 def delta(node: Repeat, changes: Changes, inner: Inner) -> list[Term]:

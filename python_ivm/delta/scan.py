@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from python_ivm.algebra.columns import ColumnRef
 from python_ivm.algebra.nodes import COUNT, At, Scan
-from python_ivm.delta.term import Changes, Inner, Term
+from python_ivm.algebra.term import Changes, Inner, Term
 
 
 def delta(node: Scan, changes: Changes, _inner: Inner) -> list[Term]:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from python_ivm.algebra.nodes import SemiJoin
+from python_ivm.algebra.term import Changes, Inner, Term
 from python_ivm.delta.affected import affected, negative
-from python_ivm.delta.term import Changes, Inner, Term
 
 
 def delta(node: SemiJoin, changes: Changes, inner: Inner) -> list[Term]:

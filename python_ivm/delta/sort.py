@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, Named, beside, under
 from python_ivm.algebra.nodes import COUNT, Project, Sort
-from python_ivm.delta.term import Changes, Inner, Term
+from python_ivm.algebra.term import Changes, Inner, Term
 
 
 def delta(node: Sort, changes: Changes, inner: Inner) -> list[Term]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from python_ivm.algebra.columns import Named
 from python_ivm.algebra.nodes import Node, Project, UnionAll
+from python_ivm.algebra.term import Changes, Inner, Term
 from python_ivm.delta.project import project_term
-from python_ivm.delta.term import Changes, Inner, Term
 
 
 def delta(node: UnionAll, changes: Changes, inner: Inner) -> list[Term]:

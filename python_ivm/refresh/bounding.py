@@ -8,20 +8,26 @@ from functools import cached_property, partial
 
 from python_ivm.algebra.columns import ColumnRef
 from python_ivm.algebra.nodes import Node
-from python_ivm.delta.ahead import Ahead, looked_ahead
-from python_ivm.delta.bounds import Range, bounded, looked_up, narrowest
-from python_ivm.delta.early import early
-from python_ivm.delta.origins import Key
-from python_ivm.delta.reads import changes_in
-from python_ivm.delta.relevant import Question, Relevant, comparable, question, relevant
-from python_ivm.refresh import emit
+from python_ivm.optimize.analysis.provenance import Key
+from python_ivm.optimize.analysis.reads import changes_in
+from python_ivm.optimize.data_skipping import Range, bounded, looked_up, narrowest
+from python_ivm.optimize.irrelevant_updates import (
+    Question,
+    Relevant,
+    comparable,
+    question,
+    relevant,
+)
+from python_ivm.optimize.join_key_lookahead import Ahead, looked_ahead
+from python_ivm.optimize.predicate_ordering import early
+from python_ivm.qualify.schema import kind_of
+from python_ivm.refresh import statements as emit
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.reading import ReadVolume
-from python_ivm.refresh.statements import Execution
+from python_ivm.refresh.statement import Execution
+from python_ivm.render.renderer import Renderer
 from python_ivm.sources.clock import Clock
 from python_ivm.sources.history import Change, SourceChange
-from python_ivm.sql.render import Renderer
-from python_ivm.sql.schema import kind_of
 from python_ivm.state.layout import STATE
 
 _MOST_LISTED = 2_500

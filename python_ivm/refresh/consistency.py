@@ -11,20 +11,20 @@ from sqlglot import exp
 
 from python_ivm.algebra.columns import Named
 from python_ivm.algebra.normalize import without_top_order
+from python_ivm.bind.binder import bind
+from python_ivm.bind.union_types import Types, known
 from python_ivm.errors import InvalidModel
-from python_ivm.refresh.emit import QUERY, relation_name, source_relations, text
+from python_ivm.parse import clock_calls as clock
+from python_ivm.parse.modifiers import without_order
+from python_ivm.parse.parser import DIALECT, parse, pin_versions, quoted_name, table_references
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.remembering import Remembering
 from python_ivm.refresh.request import Request, Warehouse
+from python_ivm.refresh.statements import QUERY, relation_name, source_relations, text
 from python_ivm.refresh.versions import state_history
+from python_ivm.render.renderer import Renderer, listed
 from python_ivm.sources.clock import Clock, Instant
 from python_ivm.sources.history import SourceVersion
-from python_ivm.sql import clock
-from python_ivm.sql.bind import bind
-from python_ivm.sql.modifiers import without_order
-from python_ivm.sql.parse import DIALECT, parse, pin_versions, quoted_name, table_references
-from python_ivm.sql.render import Renderer, listed
-from python_ivm.sql.unions import Types, known
 from python_ivm.state.maps import entries, is_map
 from python_ivm.state.sql_type import Kind, SqlType
 

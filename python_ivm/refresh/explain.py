@@ -11,13 +11,15 @@ from sqlglot import exp
 from python_ivm.algebra.columns import ColumnRef
 from python_ivm.algebra.nodes import Node
 from python_ivm.algebra.normal_form import normal_forms
-from python_ivm.delta.bounds import Range
+from python_ivm.algebra.term import Changes, Term
 from python_ivm.delta.compile import delta
-from python_ivm.delta.origins import Key
-from python_ivm.delta.relevant import relevant
-from python_ivm.delta.term import Changes, Term
 from python_ivm.errors import IvmError
-from python_ivm.refresh import emit, versions
+from python_ivm.optimize.analysis.provenance import Key
+from python_ivm.optimize.data_skipping import Range
+from python_ivm.optimize.irrelevant_updates import relevant
+from python_ivm.qualify.schema import kind_of
+from python_ivm.refresh import statements as emit
+from python_ivm.refresh import versions
 from python_ivm.refresh.bounding import Bounding
 from python_ivm.refresh.maintained import Maintained, maintained
 from python_ivm.refresh.maintenance_graph import text
@@ -27,13 +29,12 @@ from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.recomputation import recomputations
 from python_ivm.refresh.remembering import Remembering
 from python_ivm.refresh.request import Request, Warehouse
-from python_ivm.refresh.statements import Statement
+from python_ivm.refresh.statement import Statement
 from python_ivm.sources.clock import CLOCK
 from python_ivm.sources.history import Change, SourceChange, SourceVersion
-from python_ivm.sql.schema import kind_of
-from python_ivm.state.anew import difference
 from python_ivm.state.bookmark import Found
 from python_ivm.state.layout import STATE, Layout
+from python_ivm.state.recompute import difference
 
 
 def explain(request: Request, warehouse: Warehouse) -> str:

@@ -7,19 +7,19 @@ from dataclasses import dataclass, replace
 
 from python_ivm.algebra.nodes import Node
 from python_ivm.algebra.plans import size
+from python_ivm.algebra.term import Changes, Term
 from python_ivm.delta.compile import delta
-from python_ivm.delta.term import Changes, Term
-from python_ivm.refresh import emit
+from python_ivm.refresh import statements as emit
 from python_ivm.refresh.bounding import Bounding
 from python_ivm.refresh.maintained import Maintained
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.reading import ReadVolume
 from python_ivm.refresh.reason import Reason
-from python_ivm.refresh.statements import Statement
+from python_ivm.refresh.statement import Statement
 from python_ivm.sources.clock import CLOCK, Clock
 from python_ivm.sources.history import Change, SourceChange
-from python_ivm.state.anew import difference
 from python_ivm.state.layout import Layout
+from python_ivm.state.recompute import difference
 
 _MOST_OPERATORS = 5000
 """How large a refresh Spark gets to plan: some 25 operators a second."""

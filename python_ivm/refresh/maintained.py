@@ -5,11 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 
+from python_ivm.algebra.term import Changes
+from python_ivm.bind.binder import Query, bind
+from python_ivm.bind.union_types import Types, known
 from python_ivm.delta.compile import delta
-from python_ivm.delta.not_in import not_in_by_key
-from python_ivm.delta.term import Changes
 from python_ivm.errors import InvalidModel, NotYetImplemented, Unsupported
-from python_ivm.refresh import emit
+from python_ivm.optimize.null_aware_anti_join import not_in_by_key
+from python_ivm.parse.parser import DIALECT
+from python_ivm.qualify.clock_words import refuse_clock_words
+from python_ivm.qualify.determinism import refuse_places_of_rows
+from python_ivm.qualify.schema import kind_of
+from python_ivm.qualify.user_functions import check_user_functions
+from python_ivm.refresh import statements as emit
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.printer import tree
 from python_ivm.refresh.questions import Described, Questions
@@ -21,13 +28,6 @@ from python_ivm.refresh.storable import (
     refuse_own_names,
 )
 from python_ivm.sources.clock import CLOCK
-from python_ivm.sql.bind import Query, bind
-from python_ivm.sql.clock_words import refuse_clock_words
-from python_ivm.sql.determinism import refuse_places_of_rows
-from python_ivm.sql.functions import check_user_functions
-from python_ivm.sql.parse import DIALECT
-from python_ivm.sql.schema import kind_of
-from python_ivm.sql.unions import Types, known
 from python_ivm.state.bookmark import digest
 from python_ivm.state.counters import Recomputed
 from python_ivm.state.layout import HASH, Layout, layout

@@ -8,6 +8,11 @@ from dataclasses import replace
 from sqlglot import exp
 
 from python_ivm.errors import InvalidModel, NotParsed
+from python_ivm.parse.clock_calls import asked, at, calls
+from python_ivm.parse.parser import TableReference, essence, parse, table_key, without_terminator
+from python_ivm.parse.views import Reading, read
+from python_ivm.qualify.determinism import check_deterministic
+from python_ivm.qualify.schema import Schemas, TableSchema
 from python_ivm.refresh import versions
 from python_ivm.refresh.catalog import Catalog
 from python_ivm.refresh.reason import Reason, not_parsed
@@ -15,11 +20,6 @@ from python_ivm.refresh.remembering import Remembering
 from python_ivm.refresh.request import Request
 from python_ivm.sources.clock import Clock, Instant
 from python_ivm.sources.history import Change, DataFile, SourceChange
-from python_ivm.sql.clock import asked, at, calls
-from python_ivm.sql.determinism import check_deterministic
-from python_ivm.sql.inline import Reading, read
-from python_ivm.sql.parse import TableReference, essence, parse, table_key, without_terminator
-from python_ivm.sql.schema import Schemas, TableSchema
 from python_ivm.state.bookmark import NOT_BUILT, Bookmark, Found, digest
 from python_ivm.state.layout import STATE
 

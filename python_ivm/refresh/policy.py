@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from python_ivm.errors import Unsupported
-from python_ivm.refresh import emit, versions
+from python_ivm.parse.parser import TableReference
+from python_ivm.refresh import statements as emit
+from python_ivm.refresh import versions
 from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import Policy, Request, Warehouse
-from python_ivm.sql.parse import TableReference
 
 _ALWAYS_WARN = frozenset({"SOURCE_NOT_DELTA", "STATE_MODIFIED", "PLANNER_ERROR", "NOT_PARSED"})
 _OF_THE_QUERY = frozenset({"NOT_YET_IMPLEMENTED", "NOT_PARSED", "SOURCE_NOT_DELTA"})

@@ -29,8 +29,8 @@ from python_ivm.algebra.nodes import (
     Window,
     WorkingTable,
 )
-from python_ivm.sql.parse import DIALECT
-from python_ivm.sql.render import bare
+from python_ivm.parse.parser import DIALECT
+from python_ivm.render.renderer import bare
 
 
 def tree(plan: Node) -> str:

@@ -13,14 +13,14 @@ from sqlglot.errors import ParseError
 from python_ivm.algebra.columns import Named
 from python_ivm.algebra.nodes import Aggregate, Node, Project, UnionAll
 from python_ivm.algebra.normalize import normalize
+from python_ivm.bind.binder import Query
+from python_ivm.bind.union_types import key
 from python_ivm.errors import NotYetImplemented
-from python_ivm.refresh import emit
+from python_ivm.parse.parser import DIALECT, quoted_name
+from python_ivm.refresh import statements as emit
 from python_ivm.refresh.model import Model
+from python_ivm.render.renderer import Renderer
 from python_ivm.sources.history import SourceChange
-from python_ivm.sql.bind import Query
-from python_ivm.sql.parse import DIALECT, quoted_name
-from python_ivm.sql.render import Renderer
-from python_ivm.sql.unions import key
 from python_ivm.state.layout import Layout, arguments_to_type
 
 _BOUNDS = re.compile(r"struct<start:timestamp(_ntz)?,end:timestamp(_ntz)?>", re.IGNORECASE)
@@ -35,7 +35,7 @@ class Questions:
 
     Attributes:
         model: The model.
-        united: What the parts of its unions are cast to, as :func:`python_ivm.sql.unions.known`
+        united: What the parts of its unions are cast to, as :func:`.union_types.known`
             takes it, as far as it was asked.
     """
 

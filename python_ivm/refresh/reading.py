@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from python_ivm.algebra.nodes import At, Node
 from python_ivm.algebra.plans import size
-from python_ivm.delta.reads import Read, changes_in, reads
+from python_ivm.optimize.analysis.reads import Read, changes_in, reads
+from python_ivm.optimize.analysis.zone_maps import ColumnLayout, share
 from python_ivm.refresh.model import Model
-from python_ivm.refresh.pruning import ColumnLayout, share
-from python_ivm.refresh.statements import Execution
+from python_ivm.refresh.statement import Execution
 from python_ivm.sources.history import SourceChange
 from python_ivm.state.layout import STATE
 

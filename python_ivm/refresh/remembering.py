@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
+from python_ivm.parse.views import View
 from python_ivm.refresh.answers import Answers
 from python_ivm.refresh.request import Warehouse
-from python_ivm.refresh.statements import Execution
+from python_ivm.refresh.statement import Execution
 from python_ivm.sources.clock import Instant
 from python_ivm.sources.history import Commit, DataFile, Detail
-from python_ivm.sql.inline import View
 
 T = TypeVar("T")
 

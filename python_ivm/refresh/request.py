@@ -8,10 +8,10 @@ from enum import Enum
 from typing import Protocol
 
 from python_ivm.errors import InvalidModel
-from python_ivm.refresh.statements import Execution
+from python_ivm.parse.views import View
+from python_ivm.refresh.statement import Execution
 from python_ivm.sources.clock import Instant
 from python_ivm.sources.history import Commit, DataFile, Detail
-from python_ivm.sql.inline import View
 
 
 class Policy(Enum):

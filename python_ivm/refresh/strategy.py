@@ -7,7 +7,10 @@ from dataclasses import replace
 
 from python_ivm.algebra.nodes import ClockFilter
 from python_ivm.errors import InvalidModel, IvmError
-from python_ivm.refresh import emit, policy, versions
+from python_ivm.parse.clock_calls import at
+from python_ivm.parse.parser import pin_versions, table_key
+from python_ivm.refresh import policy, versions
+from python_ivm.refresh import statements as emit
 from python_ivm.refresh.following import Following, statement_anew
 from python_ivm.refresh.maintained import Maintained, maintained
 from python_ivm.refresh.model import Model
@@ -15,14 +18,12 @@ from python_ivm.refresh.reading import ReadVolume
 from python_ivm.refresh.reason import Reason, planner_error
 from python_ivm.refresh.remembering import Remembering
 from python_ivm.refresh.request import OnConfigurationChange, Policy, Request, Warehouse
-from python_ivm.refresh.statements import Refresh, Statement, Strategy
+from python_ivm.refresh.statement import Refresh, Statement, Strategy
 from python_ivm.sources.clock import Clock
 from python_ivm.sources.history import Change, SourceChange
-from python_ivm.sql.clock import at
-from python_ivm.sql.parse import pin_versions, table_key
-from python_ivm.state.anew import FRESH, difference
 from python_ivm.state.bookmark import Bookmark
 from python_ivm.state.layout import Layout
+from python_ivm.state.recompute import FRESH, difference
 from python_ivm.state.tables import contents
 
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 
 from python_ivm.errors import InvalidModel
+from python_ivm.parse.parser import TableReference
 from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import Warehouse
 from python_ivm.sources.history import Change, Detail, SourceChange, SourceVersion, since
-from python_ivm.sql.parse import TableReference
 from python_ivm.state.bookmark import NOT_BUILT, Found, newest
 
 CHANGE_FEED = "delta.enableChangeDataFeed"

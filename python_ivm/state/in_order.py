@@ -16,8 +16,7 @@ from sqlglot import exp
 from python_ivm.algebra.columns import ColumnRef, Named, beside, columns_of, substitute, under
 from python_ivm.algebra.nodes import Aggregate, Node, Window
 from python_ivm.algebra.normalize import bottom_up
-from python_ivm.errors import NotYetImplemented
-from python_ivm.sql.aggregates import (
+from python_ivm.bind.functions.aggregates import (
     APPROXIMATE,
     ROUNDING,
     SUMS,
@@ -27,8 +26,7 @@ from python_ivm.sql.aggregates import (
     is_aggregate_call,
     is_distinct,
 )
-from python_ivm.sql.parse import DIALECT
-from python_ivm.sql.windows import (
+from python_ivm.bind.windows.window_functions import (
     RANGE,
     WHOLE,
     everything,
@@ -36,6 +34,8 @@ from python_ivm.sql.windows import (
     rows_so_far,
     totally_ordered,
 )
+from python_ivm.errors import NotYetImplemented
+from python_ivm.parse.parser import DIALECT
 from python_ivm.state.sql_type import Kind, SqlType
 
 Types = Mapping[str, Mapping[str, str]]

@@ -26,9 +26,9 @@ from python_ivm.algebra.nodes import (
 )
 from python_ivm.algebra.normalize import merge_projections, share_deltas
 from python_ivm.algebra.plans import check
-from python_ivm.delta.bounds import Range
-from python_ivm.delta.term import Changes, Term
-from python_ivm.sql.render import Renderer
+from python_ivm.algebra.term import Changes, Term
+from python_ivm.optimize.data_skipping import Range
+from python_ivm.render.renderer import Renderer
 from python_ivm.state.counters import CHANGE, STORED, Counter, added, change, hidden, stored
 from python_ivm.state.layout import HASH, STATE, Layout
 from python_ivm.state.rows import row_hash, unless_equal

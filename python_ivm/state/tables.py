@@ -6,8 +6,8 @@ from sqlglot import exp
 
 from python_ivm.algebra.columns import Named
 from python_ivm.algebra.nodes import COUNT, Aggregate, Sort
-from python_ivm.delta.term import Changes
-from python_ivm.sql.render import Renderer, bare, listed
+from python_ivm.algebra.term import Changes
+from python_ivm.render.renderer import Renderer, bare, listed
 from python_ivm.state.layout import HASH, Layout
 from python_ivm.state.rows import row_hash
 

@@ -13,7 +13,7 @@ from dbt.adapters.sparkivm.bridge.warehouse import Row, SparkWarehouse
 from python_ivm.errors import Conflict
 from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import Request
-from python_ivm.refresh.statements import Kind, Refresh, Statement, Strategy
+from python_ivm.refresh.statement import Kind, Refresh, Statement, Strategy
 from python_ivm.state.rows import COLLISION
 
 REQUEST = Request("m", "select 1", ("s", "m"), ("s", "m__ivm_state"))

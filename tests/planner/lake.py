@@ -16,17 +16,17 @@ import duckdb
 import sqlglot
 from sqlglot import exp
 
+from python_ivm.parse import clock_calls as clock
+from python_ivm.parse.modifiers import without_order
+from python_ivm.parse.parser import DIALECT
+from python_ivm.parse.views import View as SourceView
 from python_ivm.refresh.consistency import one_of_several
 from python_ivm.refresh.request import Options, Request
-from python_ivm.refresh.statements import Execution, Kind, Refresh, Statement, Strategy
+from python_ivm.refresh.statement import Execution, Kind, Refresh, Statement, Strategy
 from python_ivm.refresh.strategy import plan_refresh
+from python_ivm.render.renderer import union_all
 from python_ivm.sources.clock import Instant
 from python_ivm.sources.history import Commit, DataFile, Detail, SourceVersion
-from python_ivm.sql import clock
-from python_ivm.sql.inline import View as SourceView
-from python_ivm.sql.modifiers import without_order
-from python_ivm.sql.parse import DIALECT
-from python_ivm.sql.render import union_all
 from tests.planner import generators
 
 Row = tuple[Any, ...]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from python_ivm.errors import InvalidModel, NotYetImplemented, Unsupported
+from python_ivm.parse.parser import parse
+from python_ivm.qualify.user_functions import check_user_functions
 from python_ivm.refresh.request import Options
-from python_ivm.refresh.statements import Strategy
-from python_ivm.sql.functions import check_user_functions
-from python_ivm.sql.parse import parse
+from python_ivm.refresh.statement import Strategy
 from tests.planner.compare import assert_same
 from tests.planner.lake import Lake
 from tests.planner.stories import View

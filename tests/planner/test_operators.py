@@ -9,13 +9,13 @@ import pytest
 from sqlglot import exp
 
 from python_ivm.algebra.nodes import Node
-from python_ivm.delta import early
-from python_ivm.delta.bounds import is_bound
-from python_ivm.delta.origins import Kinds
+from python_ivm.optimize import predicate_ordering as early
+from python_ivm.optimize.analysis.provenance import Kinds
+from python_ivm.optimize.data_skipping import is_bound
 from python_ivm.refresh import bounding
 from python_ivm.refresh.bounding import Bounding
 from python_ivm.refresh.reading import ReadVolume
-from python_ivm.refresh.statements import Strategy
+from python_ivm.refresh.statement import Strategy
 from python_ivm.refresh.storable import may_be_incomparable
 from tests.planner.compare import assert_same
 from tests.planner.lake import Lake

@@ -10,9 +10,9 @@ import duckdb
 import pytest
 from hypothesis import currently_in_test_context, given, note, reject, settings
 
-from python_ivm.delta import early
+from python_ivm.optimize import predicate_ordering as early
 from python_ivm.refresh.reading import ReadVolume
-from python_ivm.refresh.statements import Refresh, Strategy
+from python_ivm.refresh.statement import Refresh, Strategy
 from tests.planner.cases import MODEL, VIEW, Case, Round, apply, cases
 from tests.planner.compare import assert_same
 from tests.planner.lake import Lake, instant

@@ -9,12 +9,12 @@ import duckdb
 import pytest
 
 from python_ivm.algebra.nodes import Aggregate
+from python_ivm.bind.binder import bind
 from python_ivm.errors import InvalidModel
-from python_ivm.refresh.statements import Strategy
+from python_ivm.parse.parser import parse
+from python_ivm.qualify.schema import Schemas, TableSchema
+from python_ivm.refresh.statement import Strategy
 from python_ivm.refresh.strategy import plan_refresh
-from python_ivm.sql.bind import bind
-from python_ivm.sql.parse import parse
-from python_ivm.sql.schema import Schemas, TableSchema
 from tests.planner.compare import assert_same
 from tests.planner.lake import Lake, instant
 from tests.planner.stories import View

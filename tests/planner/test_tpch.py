@@ -12,7 +12,7 @@ import duckdb
 import pytest
 
 from integration_tests.tpch import load
-from python_ivm.refresh.statements import Strategy
+from python_ivm.refresh.statement import Strategy
 from tests.planner.lake import Lake
 from tests.tpcds.data import Shooter, aims
 from tests.tpcds.test_on_duckdb import compare

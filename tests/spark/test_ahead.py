@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from python_ivm.delta.ahead import Ahead
-from python_ivm.delta.bounds import Range
+from python_ivm.optimize.data_skipping import Range
+from python_ivm.optimize.join_key_lookahead import Ahead
 from python_ivm.refresh.bounding import Bounding
 from python_ivm.refresh.reading import ReadVolume
 from tests.spark.workbench import Bench

@@ -9,7 +9,7 @@ import pytest
 from dbt.adapters.sparkivm.bridge.conf import DICTIONARIES, EXECUTIONS, LISTED
 from python_ivm.refresh import bounding, reading, strategy
 from python_ivm.refresh.model import Model
-from python_ivm.refresh.statements import Execution
+from python_ivm.refresh.statement import Execution
 from tests.spark import workbench
 from tests.spark.workbench import Bench, query
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.sparkivm.bridge.warehouse import Row, SparkWarehouse
+from python_ivm.parse.clock_calls import at
 from python_ivm.refresh.consistency import consistency_query
 from python_ivm.sources.clock import Instant
-from python_ivm.sql.clock import at
 from tests.spark.workbench import FEED, Bench, View, bag, refresher
 
 pytestmark = pytest.mark.spark

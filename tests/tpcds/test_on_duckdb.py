@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from python_ivm.refresh.statements import Refresh, Strategy
+from python_ivm.refresh.statement import Refresh, Strategy
 from tests.planner.compare import assert_same
 from tests.planner.lake import Lake
 from tests.tpcds.data import Shooter, aims

@@ -8,7 +8,7 @@ import pytest
 
 from python_ivm.refresh import bounding
 from python_ivm.refresh.reading import FEW_ROWS, ReadVolume
-from python_ivm.refresh.statements import Execution, Strategy
+from python_ivm.refresh.statement import Execution, Strategy
 from python_ivm.sources.history import DataFile
 from tests.planner.lake import Lake
 

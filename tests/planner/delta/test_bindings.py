@@ -6,7 +6,7 @@ import pytest
 
 from python_ivm.errors import Unsupported
 from python_ivm.refresh.request import Options, Policy
-from python_ivm.refresh.statements import Strategy
+from python_ivm.refresh.statement import Strategy
 from python_ivm.refresh.strategy import plan_refresh
 from tests.planner.lake import Lake
 from tests.planner.stories import View

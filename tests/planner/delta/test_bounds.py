@@ -6,10 +6,10 @@ import datetime as dt
 
 import pytest
 
-from python_ivm.delta.bounds import Range
+from python_ivm.optimize.data_skipping import Range
 from python_ivm.refresh import bounding
 from python_ivm.refresh.model import Model
-from python_ivm.refresh.statements import Kind
+from python_ivm.refresh.statement import Kind
 from tests.planner.lake import Lake
 
 ROWS = {

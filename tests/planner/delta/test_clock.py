@@ -10,7 +10,7 @@ import pytest
 from python_ivm.errors import Unsupported
 from python_ivm.refresh.consistency import consistency_query
 from python_ivm.refresh.explain import explain
-from python_ivm.refresh.statements import Kind, Strategy
+from python_ivm.refresh.statement import Kind, Strategy
 from tests.planner.lake import Lake, instant
 from tests.planner.stories import View
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from python_ivm.delta import full_join
-from python_ivm.refresh.statements import Strategy
+from python_ivm.refresh.statement import Strategy
 from tests.planner.lake import Lake
 from tests.planner.stories import View
 from tests.planner.test_operators import (

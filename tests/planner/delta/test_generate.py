@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from python_ivm.bind.binder import Query, bind
 from python_ivm.errors import NotYetImplemented
-from python_ivm.refresh.statements import Strategy
-from python_ivm.sql.bind import Query, bind
-from python_ivm.sql.parse import parse
-from python_ivm.sql.schema import TableSchema
+from python_ivm.parse.parser import parse
+from python_ivm.qualify.schema import TableSchema
+from python_ivm.refresh.statement import Strategy
 from tests.planner.lake import Lake
 from tests.planner.stories import View
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from python_ivm.refresh.statements import Strategy
+from python_ivm.refresh.statement import Strategy
 from tests.planner.lake import Lake
 from tests.planner.stories import View
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from python_ivm.algebra.nodes import Node
-from python_ivm.delta.reads import Read, reads
+from python_ivm.bind.binder import bind
+from python_ivm.bind.union_types import known
+from python_ivm.optimize.analysis.reads import Read, reads
+from python_ivm.parse.parser import parse
+from python_ivm.qualify.schema import TableSchema
 from python_ivm.refresh.reading import ReadVolume
-from python_ivm.refresh.statements import Execution
-from python_ivm.sql.bind import bind
-from python_ivm.sql.parse import parse
-from python_ivm.sql.schema import TableSchema
-from python_ivm.sql.unions import known
+from python_ivm.refresh.statement import Execution
 from python_ivm.state.layout import STATE
 from tests.planner.lake import Lake
 from tests.planner.stories import View

@@ -7,14 +7,14 @@ from functools import partial
 
 import pytest
 
-from python_ivm.delta.relevant import comparable, relevant
+from python_ivm.bind.binder import bind
+from python_ivm.bind.union_types import known
+from python_ivm.optimize.irrelevant_updates import comparable, relevant
+from python_ivm.parse.parser import DIALECT, parse
+from python_ivm.qualify.schema import TableSchema, kind_of
 from python_ivm.refresh import bounding
 from python_ivm.refresh.reading import ReadVolume
-from python_ivm.refresh.statements import Execution, Strategy
-from python_ivm.sql.bind import bind
-from python_ivm.sql.parse import DIALECT, parse
-from python_ivm.sql.schema import TableSchema, kind_of
-from python_ivm.sql.unions import known
+from python_ivm.refresh.statement import Execution, Strategy
 from tests.planner.lake import Lake, Row
 from tests.planner.stories import View
 

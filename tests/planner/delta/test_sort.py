@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from python_ivm.refresh.statements import Strategy
+from python_ivm.refresh.statement import Strategy
 from tests.planner.compare import assert_same
 from tests.planner.lake import Lake
 from tests.planner.stories import View

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from python_ivm.refresh import bounding
-from python_ivm.refresh.statements import Execution
+from python_ivm.refresh.statement import Execution
 from tests.planner.lake import Lake
 
 MODEL = (

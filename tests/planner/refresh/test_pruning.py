@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from python_ivm.delta.bounds import Range
-from python_ivm.delta.reads import reads
-from python_ivm.refresh.pruning import share
+from python_ivm.optimize.analysis.reads import reads
+from python_ivm.optimize.analysis.zone_maps import share
+from python_ivm.optimize.data_skipping import Range
 from python_ivm.sources.history import DataFile
 from tests.planner.refresh.test_reading import KEY, files, joined, keys
 

@@ -20,7 +20,7 @@ from python_ivm.algebra.nodes import (
     Scan,
     UnionAll,
 )
-from python_ivm.delta.bounds import Range
+from python_ivm.optimize.data_skipping import Range
 from python_ivm.refresh.reading import (
     DROPPED,
     FEW_BYTES,
@@ -29,7 +29,7 @@ from python_ivm.refresh.reading import (
     STATE_WEIGHT,
     ReadVolume,
 )
-from python_ivm.refresh.statements import Execution
+from python_ivm.refresh.statement import Execution
 from python_ivm.sources.history import Change, Commit, DataFile, SourceChange, SourceVersion, since
 from python_ivm.state.layout import STATE
 

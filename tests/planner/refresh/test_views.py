@@ -10,7 +10,7 @@ import pytest
 from python_ivm.errors import InvalidModel, Unsupported
 from python_ivm.refresh.consistency import consistency_query
 from python_ivm.refresh.request import Options, Policy
-from python_ivm.refresh.statements import Kind, Strategy
+from python_ivm.refresh.statement import Kind, Strategy
 from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.state.bookmark import Bookmark
 from tests.planner.lake import Lake

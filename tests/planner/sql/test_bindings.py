@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from python_ivm.algebra.nodes import Bindings, Node
+from python_ivm.bind.binder import bind
+from python_ivm.parse.parser import parse
+from python_ivm.qualify.schema import TableSchema
 from python_ivm.refresh.printer import tree
-from python_ivm.sql.bind import bind
-from python_ivm.sql.parse import parse
-from python_ivm.sql.schema import TableSchema
 
 TABLES = (
     TableSchema(("s", "a"), {"k": "int", "v": "int"}),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import sqlglot
 
-from python_ivm.sql.parse import DIALECT
+from python_ivm.parse.parser import DIALECT
 
 STRINGS = {
     "'it''s'": "it's",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from python_ivm.errors import InvalidModel, IvmError, Unsupported
+from python_ivm.parse.parser import parse
+from python_ivm.qualify.determinism import check_deterministic
 from python_ivm.refresh.strategy import plan_refresh
-from python_ivm.sql.determinism import check_deterministic
-from python_ivm.sql.parse import parse
 from tests.planner.lake import Lake
 
 

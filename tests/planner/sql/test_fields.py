@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from python_ivm.algebra.nodes import Project
+from python_ivm.bind.binder import bind
 from python_ivm.errors import NotYetImplemented
-from python_ivm.sql.bind import bind
-from python_ivm.sql.parse import DIALECT, parse
-from python_ivm.sql.render import bare
-from python_ivm.sql.schema import TableSchema
+from python_ivm.parse.parser import DIALECT, parse
+from python_ivm.qualify.schema import TableSchema
+from python_ivm.render.renderer import bare
 
 COLUMNS = {
     "Id": "int", "p": "struct<Aa:int,m:map<string,int>>", "m": "map<string,string>",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from python_ivm.errors import NotParsed, Unsupported
+from python_ivm.parse.parser import DIALECT, parse, pin_versions, table_references
 from python_ivm.refresh.strategy import plan_refresh
-from python_ivm.sql.parse import DIALECT, parse, pin_versions, table_references
 from tests.planner.lake import Lake
 from tests.planner.stories import View
 

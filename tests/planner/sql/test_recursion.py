@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from python_ivm.algebra.nodes import Recursion, WorkingTable
+from python_ivm.bind.binder import bind
 from python_ivm.errors import InvalidModel, NotYetImplemented
-from python_ivm.sql.bind import bind
-from python_ivm.sql.parse import parse
-from python_ivm.sql.schema import TableSchema
+from python_ivm.parse.parser import parse
+from python_ivm.qualify.schema import TableSchema
 from tests.planner.lake import Lake
 from tests.planner.stories import View
 

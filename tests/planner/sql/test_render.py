@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from python_ivm.refresh.strategy import plan_refresh
-from python_ivm.sql.render import Renderer
+from python_ivm.render.renderer import Renderer
 from tests.planner.lake import Lake
 from tests.planner.stories import View
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from python_ivm.sql.parse import DIALECT, parse
-from python_ivm.sql.qualify import qualify
-from python_ivm.sql.schema import Schemas, TableSchema
+from python_ivm.parse.parser import DIALECT, parse
+from python_ivm.qualify.qualify import qualify
+from python_ivm.qualify.schema import Schemas, TableSchema
 
 SCHEMAS: Schemas = {
     "s.a": TableSchema(("s", "a"), {"k": "int", "v": "int"}),

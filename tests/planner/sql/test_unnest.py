@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from sqlglot import parse_one
 
+from python_ivm.bind.binder import bind
+from python_ivm.bind.subqueries.unnest import unnest
 from python_ivm.errors import NotYetImplemented
-from python_ivm.sql.bind import bind
-from python_ivm.sql.parse import DIALECT, parse
-from python_ivm.sql.schema import TableSchema
-from python_ivm.sql.unnest import unnest
+from python_ivm.parse.parser import DIALECT, parse
+from python_ivm.qualify.schema import TableSchema
 
 
 def unnested(sql: str) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from dbt.adapters.sparkivm.bridge.warehouse import Query
-from python_ivm.refresh.emit import string
-from python_ivm.sql.parse import quoted_name
+from python_ivm.parse.parser import quoted_name
+from python_ivm.refresh.statements import string
 
 _TEXT = "View Text"
 _COMMENT = "Comment"

@@ -10,7 +10,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.sparkivm.bridge.warehouse import Row
 from dbt.adapters.sparkivm.connection.session import SessionHandle
-from python_ivm.sql.parse import quoted_name
+from python_ivm.parse.parser import quoted_name
 
 if TYPE_CHECKING:  # the sessions of Spark Connect have the same methods
     from pyspark.sql import SparkSession

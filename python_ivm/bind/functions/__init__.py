@@ -1,0 +1,1 @@
+"""What the binder knows of aggregate and window functions."""

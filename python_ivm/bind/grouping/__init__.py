@@ -1,0 +1,1 @@
+"""GROUP BY, grouping sets, HAVING and ORDER BY: the clauses over groups."""

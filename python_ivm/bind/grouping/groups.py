@@ -1,0 +1,140 @@
+"""GROUP BY and HAVING: what stands above FROM and WHERE, over the groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, cast
+
+from sqlglot import exp
+
+from python_ivm.algebra.columns import Named, columns_of
+from python_ivm.algebra.nodes import Aggregate, Join, Node
+from python_ivm.bind.functions.aggregates import is_aggregate_call
+from python_ivm.bind.functions.determined import RowOrder, is_choice
+from python_ivm.bind.grouping.keys import (
+    HOLE,
+    AfterGrouping,
+    group_keys,
+    grouping_sets,
+    has_aggregate,
+)
+from python_ivm.bind.grouping.order import is_constant, order_key
+from python_ivm.bind.windows.time_windows import refuse_sessions, with_sessions
+
+if TYPE_CHECKING:
+    from python_ivm.bind.select import SelectBinder
+
+
+@dataclass(frozen=True)
+class Clauses:
+    """The expressions of the clauses above FROM and WHERE.
+
+    Attributes:
+        names: The output columns' names.
+        selects: Their expressions.
+        having: HAVING's condition.
+        qualify: QUALIFY's condition.
+        order: The keys of ORDER BY.
+    """
+
+    names: tuple[str, ...]
+    selects: tuple[exp.Expr, ...]
+    having: exp.Expr | None
+    qualify: exp.Expr | None
+    order: tuple[exp.Ordered, ...]
+
+    @property
+    def expressions(self) -> list[exp.Expr]:
+        """All expressions, in one order."""
+        conditions = [c for c in (self.having, self.qualify) if c is not None]
+        return [*self.selects, *conditions, *self.order]
+
+    @property
+    def aggregates(self) -> list[exp.Expr]:
+        """The calls of aggregate functions in all expressions."""
+        return [node for e in self.expressions for node in e.walk() if is_aggregate_call(node)]
+
+    def over(self, expressions: Sequence[exp.Expr]) -> Clauses:
+        """The clauses with other expressions, in the order of :attr:`expressions`."""
+        given = iter(expressions)
+        selects = tuple(next(given) for _ in self.selects)
+        having = next(given) if self.having is not None else None
+        qualify = next(given) if self.qualify is not None else None
+        order = cast("tuple[exp.Ordered, ...]", tuple(given))
+        return Clauses(self.names, selects, having, qualify, order)
+
+
+def grouped(select: SelectBinder, node: Node, clauses: Clauses) -> tuple[Node, Clauses]:
+    """The groups of a SELECT, and its clauses over them.
+
+    Args:
+        select: The SELECT.
+        node: The rows of FROM and WHERE.
+        clauses: The clauses over them.
+
+    Returns:
+        The rows, unless the SELECT is grouped; and the clauses, in which names of output columns in
+        ORDER BY are replaced by their expressions.
+    """
+    group = select.tree.args.get("group")
+    aggregates = clauses.having is not None or any(map(has_aggregate, clauses.selects))
+    if group is None and not aggregates:
+        refuse_sessions(clauses.expressions)
+        return node, _ordered(clauses, clauses, None)
+    columns = list(zip(clauses.names, clauses.selects, strict=True))
+    keys = group_keys(group, columns, select.expression) if group is not None else []
+    sets = None
+    if group is not None:
+        relation = select.binder.name("grouping_sets")
+        sets = grouping_sets(group, keys, select.expression, relation)
+    node, keys, clauses = _with_subqueries_below(select, node, keys, clauses)
+    if sets is None:
+        node, keys, clauses = with_sessions(select, node, keys, clauses)
+    refuse_sessions([*(key.expression for key in keys), *clauses.expressions])
+    calls = clauses.aggregates
+    select.binder.chooses |= any(map(is_choice, calls))
+    grouping = AfterGrouping(
+        select.binder.name(f"{select.wanted}_groups"), keys, sets, order=RowOrder.of(calls)
+    )
+    above = replace(
+        clauses,
+        selects=tuple(
+            grouping.apply(e, wanted=name)
+            for name, e in zip(clauses.names, clauses.selects, strict=True)
+        ),
+        having=grouping.apply(clauses.having) if clauses.having is not None else None,
+        qualify=grouping.apply(clauses.qualify) if clauses.qualify is not None else None,
+    )
+    above = _ordered(above, clauses, grouping)
+    for hole in sorted(set(_holes(above.expressions))):
+        select.subqueries.above_groups(hole, grouping)
+    if grouping.sets is not None:
+        node = Join((node, grouping.sets.rows))
+    groups = Aggregate(node, grouping.relation, grouping.grouped_by, tuple(grouping.measures))
+    return groups, above
+
+
+def _with_subqueries_below(
+    select: SelectBinder, node: Node, keys: list[Named], clauses: Clauses
+) -> tuple[Node, list[Named], Clauses]:
+    """Join the subqueries in arguments of aggregates and in keys, which the groups are made of."""
+    values = [key.expression for key in keys]
+    early = set(_holes(clauses.aggregates)) | select.subqueries.like(_holes(values))
+    if not early:
+        return node, keys, clauses
+    node, every = select.filled(node, [*values, *clauses.expressions], early)
+    named = zip(keys, every[: len(keys)], strict=True)
+    return node, [Named(k.name, e) for k, e in named], clauses.over(every[len(keys) :])
+
+
+def _ordered(above: Clauses, below: Clauses, grouping: AfterGrouping | None) -> Clauses:
+    """ORDER BY over the groups, without keys that sort nothing."""
+    outputs = dict(zip(below.names, below.selects, strict=True))
+    order = (order_key(key, outputs, grouping) for key in below.order)
+    return replace(above, order=tuple(key for key in order if not is_constant(key.this)))
+
+
+def _holes(expressions: Sequence[exp.Expr]) -> Iterator[str]:
+    for expression in expressions:
+        yield from (c.name for c in columns_of(expression) if c.relation == HOLE)

@@ -1,0 +1,1 @@
+"""Subqueries, decorrelated: Neumann and Kemper, *Unnesting Arbitrary Queries*, BTW 2015."""

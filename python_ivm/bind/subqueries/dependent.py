@@ -1,0 +1,124 @@
+"""Subqueries that are done for all bindings at once, where no simpler rule has their shape.
+
+Source: Neumann and Kemper, "Unnesting Arbitrary Queries", BTW 2015, §3 (see :mod:`unnest`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from python_ivm.algebra.columns import Named, columns_of
+from python_ivm.algebra.nodes import Node
+from python_ivm.bind.subqueries.unnest import Unnested, field_to_spark, no_rule, unnest
+from python_ivm.qualify.relations import relation_names
+
+if TYPE_CHECKING:
+    from python_ivm.bind.select import SelectBinder
+
+
+@dataclass(frozen=True)
+class Dependent:
+    """A correlated subquery that waits for the rows of the query around it.
+
+    Attributes:
+        around: The query around.
+        unnested: The subquery over bindings.
+        relation: The bindings' name.
+        conditions: The values of its free columns, over the rows of the query around; behind them
+            what IN compares.
+        is_value: Whether it is asked for its value; else for a match.
+        negated: Whether the value asked for is the opposite.
+    """
+
+    around: SelectBinder
+    unnested: Unnested
+    relation: str
+    conditions: tuple[exp.Expr, ...]
+    is_value: bool = False
+    negated: bool = False
+
+    def opposite(self) -> Dependent:
+        """The subquery asked for no match."""
+        return replace(self, negated=True)
+
+    @property
+    def compared(self) -> tuple[exp.Expr, ...]:
+        """What IN compares with the subquery's columns."""
+        return self.conditions[len(self.unnested.names) :]
+
+    def rows(self, node: Node, wanted: str) -> tuple[Node, list[exp.Expr], list[exp.Expr]]:
+        """The subquery's rows for all bindings.
+
+        Args:
+            node: The rows of the query around.
+            wanted: The name that the relation should have.
+
+        Returns:
+            The relation, its own columns, and when its rows belong to a row of the query around.
+
+        Raises:
+            NotYetImplemented: If the subquery names columns of a query further out.
+        """
+        names = self.unnested.names
+        values = self.conditions[: len(names)]
+        own = set(node.schema)
+        if any(not columns_of(value) <= own for value in values):
+            raise no_rule("A subquery that names columns of a query further out", self.around.tree)
+        keys = tuple(Named(name, value) for name, value in zip(names, values, strict=True))
+        binder = self.around.binder
+        bindings = binder.asked.bindings(node, self.relation, keys)
+        ctes = binder.beside(self.around.ctes, self.relation, bindings)
+        found = binder.query(self.unnested.tree, wanted, ctes)
+        columns: list[exp.Expr] = [column.expression() for column in found.schema]
+        width = len(columns) - len(names)
+        same: list[exp.Expr] = [
+            exp.NullSafeEQ(this=value, expression=column)
+            for value, column in zip(values, columns[width:], strict=True)
+        ]
+        return found, columns[:width], same
+
+
+def dependent(
+    around: SelectBinder,
+    tree: exp.Query,
+    compared: Sequence[exp.Expr] = (),
+    is_value: bool = False,
+) -> Dependent:
+    """A correlated subquery, to be done for all bindings.
+
+    Args:
+        around: The query around.
+        tree: The subquery.
+        compared: What IN compares with its columns, as the query around has it.
+        is_value: Whether it is asked for its value.
+
+    Raises:
+        NotYetImplemented: If it has clauses that cannot be done for each binding.
+    """
+    named = relation_names(tree)
+    relation = around.binder.name("asked")
+    while relation in named:
+        relation = around.binder.name("asked")
+    unnested = unnest(tree, relation)
+    columns = _columns(around, tree)
+    for free in unnested.free:
+        for column in free.find_all(exp.Column):
+            if column.table in columns:
+                raise field_to_spark(column)
+    values = [around.expression(free) for free in (*unnested.free, *compared)]
+    return Dependent(around, unnested, relation, tuple(values), is_value)
+
+
+def _columns(around: SelectBinder, tree: exp.Query) -> set[str]:
+    """The names of columns that a subquery may read or make."""
+    names = {alias.alias.lower() for alias in tree.find_all(exp.Alias)}
+    for table in tree.find_all(exp.Table):
+        if table.name in around.ctes:
+            names.update(around.ctes[table.name].columns)
+        elif table.name in around.binder.schemas:
+            names.update(name.lower() for name in around.binder.schemas[table.name].columns)
+    return names

@@ -1,0 +1,335 @@
+"""A subquery by itself: its rows, and the conditions by which they belong to a row around it.
+
+Sources: Neumann and Kemper, "Unnesting Arbitrary Queries", BTW 2015, for the special case that a
+correlation is a conjunction at the subquery's top.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from python_ivm.algebra.columns import ColumnRef, Named, columns_of, substitute, under
+from python_ivm.algebra.conditions import common_conjuncts
+from python_ivm.algebra.nodes import Aggregate, Filter, Node, Project
+from python_ivm.bind.functions.aggregates import is_aggregate_call, or_of_no_rows
+from python_ivm.bind.grouping.keys import HOLE, AfterGrouping, has_aggregate
+from python_ivm.bind.subqueries.by_key import by_key, compares_alike
+from python_ivm.bind.subqueries.unnest import no_rule, outer_columns
+
+if TYPE_CHECKING:
+    from python_ivm.bind.select import SelectBinder
+
+TOO_MANY = "[SCALAR_SUBQUERY_TOO_MANY_ROWS] More than one row returned by a subquery"
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A subquery that is asked for its value.
+
+    Attributes:
+        other: At most one row for each row of the query around.
+        conditions: When that row belongs to a row of the query around; none if there is one row.
+        value: The value, over the columns of ``other``; NULLs there mean that there is no row.
+    """
+
+    other: Node
+    conditions: tuple[exp.Expr, ...]
+    value: exp.Expr
+
+
+@dataclass(frozen=True)
+class Correlated:
+    """A subquery that is asked for its value, and whose conditions are more than equalities.
+
+    Attributes:
+        rows: The subquery's rows.
+        conditions: Which of them belong to a row of the query around, over both sides' columns.
+        relation: The name of the aggregate that gives the value.
+        measures: Its measures.
+        value: The value, over that relation's columns; NULLs there mean that there is no row.
+    """
+
+    rows: Node
+    conditions: tuple[exp.Expr, ...]
+    relation: str
+    measures: tuple[Named, ...]
+    value: exp.Expr
+
+
+class Inside:
+    """Binds a subquery whose expressions may name columns of the query around it."""
+
+    def __init__(self, around: SelectBinder, tree: exp.Query) -> None:
+        """Take the query around and the subquery."""
+        self.around = around
+        self.tree = tree
+        self.binder = around.binder
+
+    def rows(
+        self, values: tuple[exp.Expr, ...]
+    ) -> tuple[Node, list[exp.Expr], tuple[exp.Expr, ...]]:
+        """The subquery's rows as a relation.
+
+        Args:
+            values: Expressions of the subquery that the caller compares.
+
+        Returns:
+            The relation, the values over its columns, and the correlated conditions.
+        """
+        if not self.is_simple():
+            if outer_columns(self.tree):
+                found = by_key(self.around, self.tree, "subquery")
+                return found.rows, list(found.columns[: len(values)]), found.conditions
+            whole = self._uncorrelated()
+            return whole, [c.expression() for c in whole.schema[: len(values)]], ()
+        select, node, correlated = self.from_and_where()
+        bound = [select.expression(v) for v in values]
+        node, every = self._filled(select, node, [*bound, *correlated])
+        bound, correlated = every[: len(bound)], every[len(bound) :]
+        own = set(node.schema)
+        used = {c for e in (*bound, *correlated) for c in columns_of(e) if c in own}
+        kept = [c for c in node.schema if c in used] or list(node.schema[:1])
+        relation = self.binder.name("subquery")
+        items, mapping = under(relation, kept)
+        return (
+            Project(node, relation, items),
+            [substitute(e, mapping) for e in bound],
+            tuple(substitute(c, mapping) for c in correlated),
+        )
+
+    def scalar(self) -> Scalar | Correlated:
+        """The subquery as at most one row for each row of the query around."""
+        tree = self.tree
+        aggregated = isinstance(tree, exp.Select) and has_aggregate(tree.selects[0])
+        if not isinstance(tree, exp.Select) or not self.is_simple(aggregates=True):
+            if outer_columns(tree):
+                return self._by_key()
+            return self._one_row(self._uncorrelated())
+        select, node, correlated = self.from_and_where()
+        value = select.expression(tree.selects[0].unalias())
+        asks = asks_subquery(value)
+        if not correlated:
+            if asks or not aggregated:
+                return self._one_row(self._uncorrelated())
+            grouping = AfterGrouping(self.binder.name("scalar_value"), [])
+            shown = grouping.apply(value)
+            self._refuse_outer_columns(node, grouping)
+            other = Aggregate(node, grouping.relation, (), tuple(grouping.measures))
+            return Scalar(other, (), shown)
+        if asks and aggregated and asks_subquery(_without_aggregates(value)):
+            raise no_rule("A subquery beside an aggregate of a correlated subquery", self.tree)
+        node, (value, *correlated) = self._filled(select, node, [value, *correlated])
+        equalities = self.equalities_or_none(node, correlated)
+        if equalities is None:
+            return self._by_any_condition(node, value, correlated, aggregated)
+        keys, outer = equalities
+        grouping = AfterGrouping(self.binder.name("scalar_value"), list(keys))
+        if aggregated:
+            shown = of_no_rows(grouping.apply(value), grouping)
+        else:
+            shown = _value_of(grouping, value)
+        self._refuse_outer_columns(node, grouping)
+        other = Aggregate(node, grouping.relation, keys, tuple(grouping.measures))
+        return Scalar(other, equal_keys(outer, other), shown)
+
+    def _by_key(self) -> Scalar:
+        """The value for each key of a subquery that groups, is distinct or keeps the first rows."""
+        found = by_key(self.around, self.tree, "subquery")
+        relation = self.binder.name("scalar_value")
+        return one_for_each(relation, found.rows, found.columns[0], found.conditions)
+
+    def _one_row(self, whole: Node) -> Scalar:
+        """The one value of a relation that must not have more than one row."""
+        relation = self.binder.name("scalar_value")
+        value = Named("value", _only(whole.schema[0].expression()))
+        other = Aggregate(whole, relation, (), (value,))
+        return Scalar(other, (), ColumnRef(relation, "value").expression())
+
+    def is_simple(self, aggregates: bool = False) -> bool:
+        """Whether the subquery is FROM and WHERE, so that its conditions can be pulled out."""
+        tree = self.tree
+        if not isinstance(tree, exp.Select):
+            return False
+        if tree.args.get("group") or tree.args.get("having") or tree.args.get("windows"):
+            return False
+        if any(tree.args.get(k) for k in ("limit", "offset", "qualify", "with_")):
+            return False
+        if tree.args.get("distinct") is not None and aggregates:
+            return False
+        if any(s.find(exp.Window) for s in tree.selects):
+            return False
+        return aggregates or not any(has_aggregate(s) for s in tree.selects)
+
+    def _uncorrelated(self) -> Node:
+        """The subquery bound by itself."""
+        return self.binder.query(self.tree, "subquery", self.around.ctes)
+
+    def from_and_where(self) -> tuple[SelectBinder, Node, list[exp.Expr]]:
+        """FROM and WHERE, and the conditions that name columns of the query around."""
+        assert isinstance(self.tree, exp.Select)
+        select = self.around.inside(self.tree)
+        node, kept = select.from_and_where()
+        own = set(node.schema)
+        kept = [
+            part for c in kept for part in ([c] if columns_of(c) <= own else common_conjuncts(c))
+        ]
+        correlated = [c for c in kept if not columns_of(c) <= own]
+        local = [c for c in kept if columns_of(c) <= own]
+        if local:
+            node = Filter(node, exp.and_(*local))
+        return select, node, correlated
+
+    def _filled(
+        self, select: SelectBinder, node: Node, expressions: list[exp.Expr]
+    ) -> tuple[Node, list[exp.Expr]]:
+        """The rows with the subqueries that expressions of the subquery ask for."""
+        own = set(node.schema)
+        holes = {c.name for e in expressions for c in columns_of(e) if c.relation == HOLE}
+        if not holes:
+            return node, expressions
+        if any(not select.subqueries.free(hole) <= own for hole in holes):
+            raise no_rule("A subquery that names columns of a query further out", self.tree)
+        return select.filled(select.joinable(node), expressions)
+
+    def _by_any_condition(
+        self, node: Node, value: exp.Expr, correlated: list[exp.Expr], aggregated: bool
+    ) -> Correlated:
+        grouping = AfterGrouping(self.binder.name("scalar_value"), [])
+        if aggregated:
+            shown = of_no_rows(grouping.apply(value), grouping)
+        else:
+            grouping.measures.append(Named("value", _only(value)))
+            shown = ColumnRef(grouping.relation, "value").expression()
+        measures = tuple(grouping.measures)
+        used = {c for e in (*correlated, *(m.expression for m in measures)) for c in columns_of(e)}
+        self._refuse_outer_columns(node, grouping)
+        kept = [c for c in node.schema if c in used] or list(node.schema[:1])
+        relation = self.binder.name("subquery")
+        items, mapping = under(relation, kept)
+        return Correlated(
+            Project(node, relation, items),
+            tuple(substitute(c, mapping) for c in correlated),
+            grouping.relation,
+            tuple(Named(m.name, substitute(m.expression, mapping)) for m in measures),
+            shown,
+        )
+
+    def _refuse_outer_columns(self, node: Node, grouping: AfterGrouping) -> None:
+        """Refuse aggregates that rows of the subquery alone do not decide."""
+        own = set(node.schema)
+        if any(c not in own for m in grouping.measures for c in columns_of(m.expression)):
+            raise no_rule("A value of a subquery made with a column of the query around", self.tree)
+
+    def equalities(
+        self, node: Node, correlated: Iterable[exp.Expr]
+    ) -> tuple[tuple[Named, ...], list[exp.Expr]]:
+        """As :meth:`equalities_or_none`.
+
+        Raises:
+            NotYetImplemented: If the conditions are more than equalities.
+        """
+        found = self.equalities_or_none(node, correlated)
+        if found is None:
+            raise no_rule(
+                "A subquery with an aggregate, correlated by more than equalities", self.tree
+            )
+        return found
+
+    def equalities_or_none(
+        self, node: Node, correlated: Iterable[exp.Expr]
+    ) -> tuple[tuple[Named, ...], list[exp.Expr]] | None:
+        """The inner and the outer sides of conditions that are all ``inner = outer``; else None.
+
+        None, too, where several inner values can equal one outer value.
+        """
+        if not compares_alike(self.tree):
+            return None
+        own = set(node.schema)
+        keys: list[Named] = []
+        outer: list[exp.Expr] = []
+        for condition in correlated:
+            sides = [condition.left, condition.right] if isinstance(condition, exp.EQ) else []
+            inner = [s for s in sides if columns_of(s) and columns_of(s) <= own]
+            around = [s for s in sides if not columns_of(s) & own]
+            if len(inner) != 1 or len(around) != 1:
+                return None
+            keys.append(Named(f"key_{len(keys) + 1}", inner[0]))
+            outer.append(around[0])
+        return tuple(keys), outer
+
+
+def one_for_each(relation: str, rows: Node, value: exp.Expr, same: Iterable[exp.Expr]) -> Scalar:
+    """The value of rows that belong to the query around by equal values.
+
+    Args:
+        relation: The name that the values should have.
+        rows: The rows.
+        value: The value, over them.
+        same: Comparisons of the query around, on the left, with columns of the rows.
+    """
+    comparisons = list(same)
+    keys = [Named(f"key_{n}", c.args["expression"]) for n, c in enumerate(comparisons, 1)]
+    grouping = AfterGrouping(relation, list(keys))
+    shown = _value_of(grouping, value)
+    other = Aggregate(rows, relation, tuple(keys), tuple(grouping.measures))
+    conditions = tuple(
+        type(c)(this=c.this, expression=ColumnRef(relation, key.name).expression())
+        for c, key in zip(comparisons, keys, strict=True)
+    )
+    return Scalar(other, conditions, shown)
+
+
+def asks_subquery(expression: exp.Expr) -> bool:
+    """Whether a bound expression has a subquery's value in it."""
+    return any(c.relation == HOLE for c in columns_of(expression))
+
+
+def _without_aggregates(expression: exp.Expr) -> exp.Expr:
+    """What stands beside the calls of aggregates."""
+    return expression.copy().transform(lambda n: exp.null() if is_aggregate_call(n) else n)
+
+
+def _only(value: exp.Expr) -> exp.Expr:
+    """An aggregate that gives the one value of a group, and Spark's error if there are more."""
+    return _one_of(exp.Count(this=exp.Star()), exp.Max(this=value.copy()))
+
+
+def _value_of(grouping: AfterGrouping, value: exp.Expr) -> exp.Expr:
+    """The one value of a group, and Spark's error where a row of the query around finds more."""
+    grouping.measures.append(Named("value", exp.Max(this=value.copy())))
+    grouping.measures.append(Named("number", exp.Count(this=exp.Star())))
+    found, number = (ColumnRef(grouping.relation, m.name).expression() for m in grouping.measures)
+    return _one_of(number, found)
+
+
+def _one_of(number: exp.Expr, value: exp.Expr) -> exp.Expr:
+    """A value, and Spark's error where it is one of several."""
+    several = exp.GT(this=number, expression=exp.Literal.number(1))
+    error = exp.Anonymous(this="raise_error", expressions=[exp.Literal.string(TOO_MANY)])
+    return exp.Case().when(several, error).else_(value)
+
+
+def equal_keys(outer: Iterable[exp.Expr], groups: Aggregate) -> tuple[exp.Expr, ...]:
+    """When a row of the query around belongs to a group: its values equal the group's keys."""
+    return tuple(
+        exp.EQ(this=value, expression=ColumnRef(groups.relation, key.name).expression())
+        for value, key in zip(outer, groups.keys, strict=True)
+    )
+
+
+def of_no_rows(shown: exp.Expr, grouping: AfterGrouping) -> exp.Expr:
+    """A value over aggregates whose group may be missing.
+
+    Raises:
+        NotYetImplemented: If it is not known what an aggregate gives for no rows.
+    """
+    values: dict[ColumnRef, exp.Expr] = {}
+    for measure in grouping.measures:
+        column = ColumnRef(grouping.relation, measure.name)
+        call = next(node for node in measure.expression.walk() if is_aggregate_call(node))
+        values[column] = or_of_no_rows(call, column.expression())
+    return substitute(shown, values)

@@ -1,0 +1,186 @@
+"""LATERAL subqueries: joins to relations that may name those before them in FROM.
+
+They are decorrelated as subqueries in expressions are (Neumann and Kemper, "Unnesting Arbitrary
+Queries", BTW 2015): one of FROM and WHERE alone is a join on its correlated conditions; with an
+aggregate but without GROUP BY it is a left join to groups; with GROUP BY, DISTINCT, LIMIT or
+windows it is done for every key (`by_key`); one of another shape for all bindings (`dependent`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from python_ivm.algebra.columns import ColumnRef, Named, columns_of, substitute, under
+from python_ivm.algebra.conditions import conjuncts
+from python_ivm.algebra.nodes import Aggregate, Filter, Join, LeftJoin, Node, Project
+from python_ivm.bind.grouping.keys import AfterGrouping, has_aggregate
+from python_ivm.bind.subqueries.by_key import by_key
+from python_ivm.bind.subqueries.dependent import dependent
+from python_ivm.bind.subqueries.inside import Inside, asks_subquery, equal_keys, of_no_rows
+from python_ivm.bind.subqueries.unnest import no_rule, outer_columns
+from python_ivm.errors import InvalidModel, NotYetImplemented
+from python_ivm.qualify.relations import Relations
+
+if TYPE_CHECKING:
+    from python_ivm.bind.select import SelectBinder
+
+
+def qualify_inner_names(select: exp.Select, known: Relations) -> None:
+    """Let a LATERAL subquery's own columns hide those of the same name around it, in place.
+
+    sqlglot takes such a name for ambiguous; only subqueries of one relation are helped.
+    """
+    for join in select.args.get("joins") or []:
+        inner = join.this.this if isinstance(join.this, exp.Lateral) else None
+        query = inner.unnest() if isinstance(inner, exp.Subquery) else None
+        if not isinstance(query, exp.Select) or query.args.get("joins"):
+            continue
+        from_ = query.args.get("from_")
+        if from_ is None or not from_.this.alias_or_name or query.args.get("laterals"):
+            continue
+        rows = from_.this.this if isinstance(from_.this, exp.Subquery) else None
+        if isinstance(rows, exp.Query) and not rows.is_star:  # it may name a relation around, too
+            own = {name.lower() for name in rows.named_selects}
+        else:
+            own = set(known.columns(query))
+        shown = {s.alias.lower() for s in query.selects if s.alias}
+        for column in query.find_all(exp.Column):
+            if column.parent_select is not query:
+                continue
+            clause = column.find_ancestor(exp.Select, exp.Order, exp.Group, exp.Having)
+            named_by_output = clause is not query and column.name.lower() in shown
+            if len(column.parts) == 1 and column.name.lower() in own and not named_by_output:
+                column.set("table", exp.to_identifier(from_.this.alias_or_name))
+
+
+def join_lateral(
+    select: SelectBinder, node: Node, lateral: exp.Lateral, left: bool, on: exp.Expr | None
+) -> Node:
+    """The rows of a join to a LATERAL subquery.
+
+    Args:
+        select: The SELECT; gets the subquery's columns.
+        node: The relations before it.
+        lateral: The subquery.
+        left: Whether rows without a match stay.
+        on: The join's condition.
+
+    Raises:
+        NotYetImplemented: If the subquery cannot be decorrelated.
+    """
+    tree = lateral.this.unnest()
+    try:
+        return _by_shape(select, node, lateral, left, on)
+    except (InvalidModel, NotYetImplemented):
+        if not outer_columns(tree):
+            raise
+        found = dependent(select, tree)
+        rows, columns, same = found.rows(node, lateral.alias or "derived")
+    names = _names(lateral)
+    return _joined(select, node, rows, tuple(same), lateral, names, columns, left, on)
+
+
+def _names(lateral: exp.Lateral) -> list[str]:
+    """What the subquery's columns are called."""
+    return [n.lower() for n in lateral.alias_column_names] or list(
+        lateral.this.unnest().named_selects
+    )
+
+
+def _by_shape(
+    select: SelectBinder, node: Node, lateral: exp.Lateral, left: bool, on: exp.Expr | None
+) -> Node:
+    """The rows of a join to a subquery of a shape that has a rule of its own."""
+    tree = lateral.this.unnest()
+    names = _names(lateral)
+    inside = Inside(select, tree)
+    if not outer_columns(tree):
+        other = select.binder.query(tree, lateral.alias or "derived", select.ctes)
+        columns: list[exp.Expr] = [c.expression() for c in other.schema]
+        return _joined(select, node, other, (), lateral, names, columns, left, on)
+    if inside.is_simple(aggregates=True):  # nor DISTINCT, which a join would lose
+        if not any(map(has_aggregate, tree.selects)):
+            return _simple(select, node, inside, lateral, names, left, on)
+        node = _aggregated(select, node, inside, lateral, names)
+        if on is None or on == exp.true():
+            return node
+        if left:
+            raise no_rule("LEFT JOIN LATERAL of an aggregate on a condition", on)
+        return Filter(node, select.expression(on))
+    found = by_key(select, tree, lateral.alias or "derived")
+    return _joined(
+        select, node, found.rows, found.conditions, lateral, names, list(found.columns), left, on
+    )
+
+
+def _simple(
+    select: SelectBinder,
+    node: Node,
+    inside: Inside,
+    lateral: exp.Lateral,
+    names: list[str],
+    left: bool,
+    on: exp.Expr | None,
+) -> Node:
+    """FROM and WHERE: a join on the correlated conditions."""
+    inner, rows, correlated = inside.from_and_where()
+    values = [inner.expression(s.unalias()) for s in inside.tree.selects]
+    own = set(rows.schema)
+    if any(map(asks_subquery, values)):
+        raise no_rule("A subquery in the SELECT list of a LATERAL subquery", lateral)
+    mixed = [v for v in values if not columns_of(v) <= own]
+    if mixed and left:
+        raise no_rule("LEFT JOIN LATERAL with columns of the relations before it", lateral)
+    used = {c for e in (*correlated, *mixed) for c in columns_of(e) if c in own}
+    relation = select.binder.name(lateral.alias or "derived")
+    flat, inward = under(relation, (c for c in rows.schema if c in used), taken=names)
+    items = [Named(n, v) for n, v in zip(names, values, strict=True) if v not in mixed]
+    items = [*items, *flat] or [Named("one", exp.Literal.number(1))]
+    columns = [
+        substitute(v, inward) if v in mixed else ColumnRef(relation, n).expression()
+        for n, v in zip(names, values, strict=True)
+    ]
+    conditions = tuple(substitute(c, inward) for c in correlated)
+    other = Project(rows, relation, tuple(items))
+    return _joined(select, node, other, conditions, lateral, names, columns, left, on)
+
+
+def _aggregated(
+    select: SelectBinder, node: Node, inside: Inside, lateral: exp.Lateral, names: list[str]
+) -> Node:
+    """Aggregates without GROUP BY: always one row, which groups by the keys are joined to."""
+    inner, rows, correlated = inside.from_and_where()
+    keys, outer = inside.equalities(rows, correlated)
+    grouping = AfterGrouping(select.binder.name(f"{lateral.alias or 'derived'}_groups"), list(keys))
+    columns = [
+        of_no_rows(grouping.apply(inner.expression(s.unalias())), grouping)
+        for s in inside.tree.selects
+    ]
+    if any(map(asks_subquery, [*columns, *(m.expression for m in grouping.measures)])):
+        raise no_rule("A subquery in the SELECT list of a LATERAL subquery", lateral)
+    other = Aggregate(rows, grouping.relation, keys, tuple(grouping.measures))
+    conditions = equal_keys(outer, other)
+    return _joined(select, node, other, conditions, lateral, names, columns, True, None)
+
+
+def _joined(
+    select: SelectBinder,
+    node: Node,
+    other: Node,
+    conditions: tuple[exp.Expr, ...],
+    lateral: exp.Lateral,
+    names: list[str],
+    columns: list[exp.Expr],
+    left: bool,
+    on: exp.Expr | None,
+) -> Node:
+    for name, column in zip(names, columns, strict=True):
+        select.columns[ColumnRef(lateral.alias, name)] = column
+    if on is not None and on != exp.true():
+        conditions = (*conditions, *conjuncts(select.expression(on)))
+    if left:
+        label = select.binder.name(f"{lateral.alias or 'derived'}_match")
+        return select.closed_under(LeftJoin(node, other, conditions, label))
+    return select.closed_under(Join((node, other), conditions))

@@ -1,0 +1,351 @@
+"""Subqueries in expressions: decorrelated to semi-, anti- and outer joins and to marks.
+
+A subquery whose correlation is a conjunction at its top is joined by that (`inside`, `by_key`);
+one of another shape is done for all bindings (`dependent`).
+
+Sources: Neumann and Kemper, "Unnesting Arbitrary Queries", BTW 2015; Nagata et al., §4.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeVar
+
+from sqlglot import exp
+
+from python_ivm.algebra.columns import ColumnRef, Named, columns_of, substitute, under
+from python_ivm.algebra.conditions import true_or_null
+from python_ivm.algebra.nodes import (
+    Aggregate,
+    Join,
+    LeftJoin,
+    Mark,
+    Node,
+    SemiJoin,
+)
+from python_ivm.bind.grouping.keys import HOLE, AfterGrouping
+from python_ivm.bind.subqueries.dependent import Dependent, dependent
+from python_ivm.bind.subqueries.inside import Correlated, Inside, Scalar, one_for_each
+from python_ivm.bind.subqueries.predicates import SUBQUERIES, is_predicate, plain_predicates
+from python_ivm.bind.subqueries.unnest import has_outer_aggregate, outer_columns
+from python_ivm.errors import InvalidModel, NotYetImplemented
+from python_ivm.parse.parser import position
+from python_ivm.qualify.likeness import refuse_texts_among_others
+
+if TYPE_CHECKING:
+    from python_ivm.bind.select import SelectBinder
+
+
+@dataclass(frozen=True)
+class Matched:
+    """A subquery that is asked for a match: EXISTS, or IN with its comparison among the conditions.
+
+    Attributes:
+        other: The subquery's rows.
+        conditions: When one of them matches, over its columns and those of the query around.
+        unknown: For IN, when one of them matches or its comparison is NULL.
+        negated: Whether the value asked for is the opposite.
+    """
+
+    other: Node
+    conditions: tuple[exp.Expr, ...]
+    unknown: tuple[exp.Expr, ...] | None = None
+    negated: bool = False
+
+    def opposite(self) -> Matched:
+        """The subquery asked for no match: neither for one by a comparison that is NULL."""
+        return replace(self, conditions=self.unknown or self.conditions, negated=True)
+
+
+Bound = Matched | Scalar | Correlated | Dependent
+B = TypeVar("B", Matched, Scalar | Correlated)
+
+
+@dataclass
+class Subqueries:
+    """The subqueries of one SELECT: found while expressions are bound, joined when needed.
+
+    Attributes:
+        around: The SELECT.
+        pending: What was found, by the name of the hole that stands for it.
+        written: How each was written; equal ones have one value.
+    """
+
+    around: SelectBinder
+    pending: dict[str, Bound] = field(default_factory=dict)
+    written: dict[str, exp.Expr] = field(default_factory=dict)
+
+    # -- as a condition by itself ------------------------------------------------------------
+
+    def as_semi_join(self, node: Node, condition: exp.Expr) -> Node | None:
+        """The rows that a condition keeps, where it is one (negated) EXISTS or IN; else None."""
+        negated, inner = False, plain_predicates(condition).unnest()
+        while isinstance(inner, exp.Not):
+            negated, inner = not negated, inner.this.unnest()
+        if not is_predicate(inner):
+            return None
+        found = self._predicate(inner)
+        if negated:
+            found = found.opposite()
+        matched = self._matched_by_binding(found, node) if isinstance(found, Dependent) else found
+        label = self.around.binder.name("exists" if isinstance(inner, exp.Exists) else "in_list")
+        return SemiJoin(node, matched.other, matched.conditions, negated, label)
+
+    # -- inside an expression ----------------------------------------------------------------
+
+    def hole(self, subquery: exp.Expr) -> exp.Expr:
+        """A column that stands for a subquery, or for a NOT IN, until :meth:`fill`.
+
+        As a value, Spark's IN is false where the standard's is NULL, and its NOT IN is true only
+        where no comparison is true or NULL (the existence join of its optimizer).
+        """
+        bound: Bound
+        if isinstance(subquery, exp.Not):
+            bound = self._predicate(subquery.this.unnest()).opposite()
+        elif is_predicate(subquery):
+            bound = self._predicate(subquery)
+        else:
+            bound = self._scalar(_select(subquery))
+        name = f"subquery_{len(self.pending) + 1}"
+        self.pending[name] = bound
+        self.written[name] = subquery.copy()
+        return ColumnRef(HOLE, name).expression()
+
+    def fill(
+        self, node: Node, expressions: list[exp.Expr], only: set[str] | None = None
+    ) -> tuple[Node, list[exp.Expr], Mapping[ColumnRef, exp.Expr]]:
+        """Join the subqueries that expressions need.
+
+        Args:
+            node: The rows.
+            expressions: Expressions over them with holes.
+            only: The holes to fill; None means all.
+
+        Returns:
+            The plan with them, the expressions over it, and what became of the plan's columns.
+        """
+        moved: dict[ColumnRef, exp.Expr] = {}
+        needed = dict.fromkeys(
+            c.name
+            for e in expressions
+            for c in sorted(columns_of(e), key=lambda c: c.name)
+            if c.relation == HOLE and (only is None or c.name in only)
+        )
+        values: dict[exp.Expr, exp.Expr] = {}
+        for name in needed:
+            bound, written = self.pending[name], self.written[name]
+            if written in values:
+                value = values[written]
+                expressions = [substitute(e, {ColumnRef(HOLE, name): value}) for e in expressions]
+                continue
+            if isinstance(bound, Dependent):
+                asked = tuple(substitute(c, moved) for c in bound.conditions)
+                bound = self._by_binding(replace(bound, conditions=asked), node)
+            if isinstance(bound, Scalar):
+                value = bound.value
+                if bound.conditions:
+                    conditions = tuple(substitute(c, moved) for c in bound.conditions)
+                    label = self.around.binder.name("scalar")
+                    node = LeftJoin(node, bound.other, conditions, label)
+                else:
+                    node = Join((node, bound.other))
+            elif isinstance(bound, Correlated):
+                value = bound.value
+                node = self._add_value(node, bound, moved)
+            else:
+                conditions = tuple(substitute(c, moved) for c in bound.conditions)
+                node, value, step = self._add_mark(node, bound.other, conditions)
+                if bound.negated:
+                    value = exp.Not(this=value)
+                moved = {c: substitute(e, step) for c, e in moved.items()}
+                moved |= {c: e for c, e in step.items() if c not in moved}
+                expressions = [substitute(e, step) for e in expressions]
+                values = {w: substitute(v, step) for w, v in values.items()}
+            values[written] = value
+            expressions = [substitute(e, {ColumnRef(HOLE, name): value}) for e in expressions]
+        return node, expressions, moved
+
+    def move(self, moved: Mapping[ColumnRef, exp.Expr]) -> None:
+        """Let subqueries that are still to be joined name what became of the rows' columns."""
+        for name in self.pending:
+            self._move(name, lambda condition: substitute(condition, moved))
+
+    def like(self, names: Iterable[str]) -> set[str]:
+        """The holes of subqueries that are written like some of them."""
+        wanted = {self.written[name] for name in names}
+        return {name for name, written in self.written.items() if written in wanted}
+
+    def free(self, name: str) -> set[ColumnRef]:
+        """The columns around a subquery that its conditions name."""
+        bound = self.pending[name]
+        inner = _own_columns(bound)
+        return {c for condition in bound.conditions for c in columns_of(condition)} - inner
+
+    def _add_value(
+        self, node: Node, bound: Correlated, moved: Mapping[ColumnRef, exp.Expr]
+    ) -> LeftJoin:
+        """Rows with a subquery's value: it is computed once for each of the values that it names.
+
+        Source: Neumann and Kemper, the join with the distinct bindings of the free variables.
+        """
+        conditions = tuple(substitute(c, moved) for c in bound.conditions)
+        inner = set(bound.rows.schema)
+        free = sorted(
+            {c for condition in conditions for c in columns_of(condition) if c not in inner},
+            key=lambda c: (c.relation, c.name),
+        )
+        asked = self.around.binder.name("asked")
+        items, mapping = under(asked, free, taken=(m.name for m in bound.measures))
+        bindings = self.around.binder.asked.bindings(node, asked, items)
+        found = Join((bindings, bound.rows), tuple(substitute(c, mapping) for c in conditions))
+        keys = tuple(Named(item.name, mapping[c]) for c, item in zip(free, items, strict=True))
+        other = Aggregate(found, bound.relation, keys, bound.measures)
+        same = tuple(
+            exp.NullSafeEQ(
+                this=c.expression(), expression=ColumnRef(bound.relation, key.name).expression()
+            )
+            for c, key in zip(free, keys, strict=True)
+        )
+        return LeftJoin(node, other, same, self.around.binder.name("scalar"))
+
+    def above_groups(self, name: str, grouping: AfterGrouping) -> None:
+        """Let a subquery above GROUP BY name keys and aggregates instead of the rows' columns.
+
+        Raises:
+            InvalidModel: If it names a column that is neither grouped nor inside an aggregate.
+        """
+        inner = _own_columns(self.pending[name])
+        own = {c: ColumnRef(HOLE, f"{c.relation}.{c.name}") for c in inner}
+        hidden: dict[ColumnRef, exp.Expr] = {c: h.expression() for c, h in own.items()}
+        shown: dict[ColumnRef, exp.Expr] = {h: c.expression() for c, h in own.items()}
+
+        def above(condition: exp.Expr) -> exp.Expr:
+            return substitute(grouping.apply(substitute(condition, hidden)), shown)
+
+        self._move(name, above)
+
+    def _move(self, name: str, over: Callable[[exp.Expr], exp.Expr]) -> None:
+        """Write a subquery's conditions over other columns."""
+        bound = self.pending[name]
+        self.pending[name] = replace(bound, conditions=tuple(map(over, bound.conditions)))
+
+    def _add_mark(
+        self, node: Node, other: Node, conditions: tuple[exp.Expr, ...]
+    ) -> tuple[Node, exp.Expr, dict[ColumnRef, exp.Expr]]:
+        relation = self.around.binder.name("marked")
+        mark = f"{relation}_match"
+        items, step = under(relation, node.schema, taken=(mark,))
+        marked = Mark(node, other, conditions, relation, items, mark)
+        return marked, ColumnRef(relation, mark).expression(), step
+
+    # -- for all bindings at once ------------------------------------------------------------
+
+    def _by_binding(self, bound: Dependent, node: Node) -> Matched | Scalar:
+        """A subquery that waited for the rows of the query around."""
+        if not bound.is_value:
+            return self._matched_by_binding(bound, node)
+        rows, columns, same = bound.rows(node, "subquery")
+        return one_for_each(self.around.binder.name("scalar_value"), rows, columns[0], same)
+
+    def _matched_by_binding(self, bound: Dependent, node: Node) -> Matched:
+        rows, columns, same = bound.rows(node, "subquery")
+        if not bound.compared:
+            return Matched(rows, tuple(same), None, bound.negated)
+        matched = _in_list(rows, bound.compared, columns, same)
+        return matched.opposite() if bound.negated else matched
+
+    # -- binding -----------------------------------------------------------------------------
+
+    def _predicate(self, node: exp.Expr) -> Matched | Dependent:
+        wanted = _compared(node)
+        select = _select(node.args.get("query") or node.this)
+        if isinstance(node, exp.In):
+            _check_list(node, wanted, select)
+        return self._by_shape(select, lambda: self._match(select, wanted), wanted)
+
+    def _match(self, select: exp.Query, wanted: list[exp.Expr]) -> Matched:
+        inside = Inside(self.around, select)
+        if not wanted:
+            other, _, conditions = inside.rows(())
+            return Matched(other, conditions)
+        other, values, conditions = inside.rows(tuple(s.unalias() for s in select.selects))
+        return _in_list(other, [self.around.expression(w) for w in wanted], values, conditions)
+
+    def _scalar(self, select: exp.Query) -> Scalar | Correlated | Dependent:
+        if len(select.selects) != 1:
+            raise InvalidModel(
+                f"A scalar subquery with {len(select.selects)} columns", **position(select)
+            )
+        return self._by_shape(select, Inside(self.around, select).scalar, is_value=True)
+
+    def _by_shape(
+        self,
+        select: exp.Query,
+        rule: Callable[[], B],
+        compared: Sequence[exp.Expr] = (),
+        is_value: bool = False,
+    ) -> B | Dependent:
+        """A subquery by the rule for its shape; where that has none, for all bindings."""
+        if has_outer_aggregate(select):
+            return dependent(self.around, select, compared, is_value)
+        try:
+            return rule()
+        except (InvalidModel, NotYetImplemented):
+            if not outer_columns(select):
+                raise
+            return dependent(self.around, select, compared, is_value)
+
+
+def _compared(node: exp.Expr) -> list[exp.Expr]:
+    """What IN compares with the columns of its subquery; nothing for EXISTS."""
+    if isinstance(node, exp.Exists):
+        return []
+    return list(node.this.expressions) if isinstance(node.this, exp.Tuple) else [node.this]
+
+
+def _check_list(node: exp.In, wanted: list[exp.Expr], select: exp.Query) -> None:
+    """Refuse what has no rule in an IN, whatever the shape of its subquery."""
+    for kind, what in ((SUBQUERIES, "A subquery"), ((exp.Window,), "A window function")):
+        if node.this.find(*kind) is not None:
+            raise NotYetImplemented(
+                f"{what} on the left of IN",
+                operator="IN",
+                hint="Compute it in a derived table.",
+                **position(node),
+            )
+    if len(wanted) != len(select.selects):
+        raise InvalidModel(
+            f"IN compares {len(wanted)} columns with {len(select.selects)}", **position(node)
+        )
+    for one, item in zip(wanted, select.selects, strict=True):
+        refuse_texts_among_others(one, item.unalias())
+
+
+def _in_list(
+    other: Node,
+    wanted: Sequence[exp.Expr],
+    values: Sequence[exp.Expr],
+    conditions: Iterable[exp.Expr],
+) -> Matched:
+    """A match by equal values among rows that belong to a row of the query around."""
+    equal = [
+        exp.EQ(this=exp.paren(w), expression=exp.paren(v))
+        for w, v in zip(wanted, values, strict=True)
+    ]
+    unknown = true_or_null(exp.and_(*(e.copy() for e in equal)))
+    return Matched(other, (*equal, *conditions), (unknown, *conditions))
+
+
+def _own_columns(bound: Bound) -> set[ColumnRef]:
+    """The subquery's columns that its conditions may name."""
+    if isinstance(bound, Dependent):
+        return set()
+    return set((bound.rows if isinstance(bound, Correlated) else bound.other).schema)
+
+
+def _select(node: exp.Expr) -> exp.Query:
+    inner = node.unnest() if isinstance(node, exp.Subquery) else node
+    if not isinstance(inner, exp.Query):
+        raise NotYetImplemented(f"{node.key.upper()} as a subquery", **position(node))
+    return inner

@@ -1,0 +1,1 @@
+"""Rewrites of plans that save work and change no result."""

@@ -1,0 +1,419 @@
+"""Where a change may have an effect: columns of all rows that a delta has, and perhaps of others.
+
+Affected groups, partitions and rows are looked up anew, now and before, so that one too many does
+no harm: it cancels out. To name them takes less than the delta itself. No row is looked up to see
+whether its match in an outer join or a subquery came or went; of an aggregate whose keys alone are
+asked for no value is computed; and a table that is joined, but neither filters nor gives a column,
+is not read.
+
+Rows are told without counts, and nothing on the way may net them: a row too many with the count -1
+would hide one.
+
+Values that are equal may differ: 0.0 and -0.0 are one group and two texts. A row of a group tells
+the group's key up to equality only, and so does one of a partition for its other rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from python_ivm.algebra.columns import ColumnRef, Named, beside, columns_of, substitute, under
+from python_ivm.algebra.nodes import (
+    Aggregate,
+    ClockFilter,
+    Filter,
+    FullJoin,
+    Generate,
+    Join,
+    LeftJoin,
+    Mark,
+    Node,
+    Project,
+    Repeat,
+    Scan,
+    SemiJoin,
+    Sort,
+    UnionAll,
+    Values,
+    Window,
+)
+from python_ivm.algebra.term import Changes, Inner, Term
+from python_ivm.delta import clock_filter as clock
+from python_ivm.delta import filter, generate, repeat, union_all
+from python_ivm.delta.join import connected_order
+
+
+def touched(
+    relation: str, node: Node, keys: Sequence[Named], changes: Changes, inner: Inner
+) -> Node:
+    """Keys of all rows that a change lets come or go (with duplicates, and perhaps of others).
+
+    Args:
+        relation: The result's name.
+        node: An operator that the change touches.
+        keys: Expressions over its columns; they name the result's columns.
+        changes: Which sources changed.
+        inner: Gives the delta of an operator.
+    """
+    keys = tuple(keys) or (_ONE,)
+    terms = _Touched(changes, inner).rows(node, _Wanted.by(key.expression for key in keys))
+    return _named(relation, terms, keys)
+
+
+def touched_by(
+    relation: str, node: Node, conditions: Sequence[exp.Expr], changes: Changes, inner: Inner
+) -> tuple[Node, tuple[exp.Expr, ...]]:
+    """What conditions read of all rows that a change lets come or go, and the conditions over it.
+
+    Args:
+        relation: The result's name.
+        node: An operator that the change touches.
+        conditions: Conditions over its columns and others.
+        changes: Which sources changed.
+        inner: Gives the delta of an operator.
+    """
+    wanted = _Wanted.by(conditions).within(node)
+    shown, mapping = under(relation, [c for c in node.schema if c in wanted.columns])
+    changed = _named(relation, _Touched(changes, inner).rows(node, wanted), shown or (_ONE,))
+    return changed, tuple(substitute(condition, mapping) for condition in conditions)
+
+
+def _named(relation: str, terms: Sequence[Term], items: Sequence[Named]) -> Node:
+    """All terms' rows as one relation."""
+    parts = tuple(Project(term.plan, relation, term.named(items), term.title) for term in terms)
+    if len(parts) == 1:
+        return replace(parts[0], title="")
+    return UnionAll(parts, relation, tuple(item.name for item in items))
+
+
+_ONE = Named("one", exp.Literal.number(1))
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What is asked of an operator's rows.
+
+    Attributes:
+        columns: Some of its columns.
+        exact: Those that more is asked of than what they are equal to, less or greater than.
+    """
+
+    columns: frozenset[ColumnRef]
+    exact: frozenset[ColumnRef] = frozenset()
+
+    @classmethod
+    def by(cls, expressions: Iterable[exp.Expr]) -> _Wanted:
+        """What expressions ask."""
+        every = list(expressions)
+        return cls(frozenset(_columns(every)), frozenset().union(*map(_exact, every)))
+
+    def and_by(self, expressions: Iterable[exp.Expr]) -> _Wanted:
+        """The same, and what expressions ask."""
+        more = _Wanted.by(expressions)
+        return _Wanted(self.columns | more.columns, self.exact | more.exact)
+
+    def within(self, node: Node) -> _Wanted:
+        """What is asked of one of several operators."""
+        return _Wanted(self.columns.intersection(node.schema), self.exact)
+
+
+@dataclass(frozen=True)
+class _Touched:
+    """Finds rows by which operator they come from.
+
+    Each rule gives terms whose plans have the wanted columns, of all rows that the operator's delta
+    has. An operator without a rule gives its delta.
+    """
+
+    changes: Changes
+    inner: Inner
+
+    def rows(self, node: Node, wanted: _Wanted) -> list[Term]:
+        """Terms that have the wanted columns of an operator's touched rows."""
+        if not self.changes.touches(node):
+            return []
+        match node:
+            case Filter() if not _is_spared(node, wanted):
+                return filter.delta(node, self.changes, self._below(wanted, node))
+            case ClockFilter():
+                return clock.delta(node, self.changes, self._below(wanted, node))
+            case Repeat():
+                return repeat.delta(node, self.changes, self._below(wanted, node))
+            case Generate():
+                return generate.delta(node, self.changes, self._below(wanted, node))
+            case Filter() | Sort(limit=None, offset=None):
+                return self.rows(node.input, wanted)
+            case Project():
+                return self._shown(node, node.items, wanted)
+            case UnionAll():
+                return self._united(node, wanted)
+            case Join():
+                return self._joined(node, wanted)
+            case LeftJoin():
+                return self._left_joined(node, wanted)
+            case FullJoin():
+                return self._full_joined(node, wanted)
+            case SemiJoin():
+                return self._semi_joined(node, wanted)
+            case Mark() if ColumnRef(node.relation, node.mark) not in wanted.columns:
+                return self._shown(node, node.items, wanted)
+            case Aggregate() if _tell(node, node.keys, wanted):
+                return self._shown(node, node.keys, wanted)
+            case Window() if _tell(node, _partition(node), wanted):
+                return self._shown(node, _partition(node), wanted)
+        return self.inner(node, self.changes)
+
+    def _below(self, wanted: _Wanted, node: Node) -> Inner:
+        """What gives an input's rows to the rule of a linear operator."""
+        needed = wanted.and_by(node.expressions)
+        return lambda child, changes: self.rows(child, needed.within(child))
+
+    def _shown(
+        self, node: Project | Mark | Aggregate | Window, items: Iterable[Named], wanted: _Wanted
+    ) -> list[Term]:
+        """Wanted items over the input's rows."""
+        shown = {ColumnRef(node.relation, item.name): item for item in items}
+        kept = [item for column, item in shown.items() if column in wanted.columns] or [_ONE]
+        exact = _columns(shown[c].expression for c in wanted.exact if c in shown)
+        needed = _Wanted.by(item.expression for item in kept)
+        needed = replace(needed, exact=needed.exact | exact)
+        if isinstance(node, Mark):
+            terms = [*self.rows(node.left, needed), *self._matching(node, needed)]
+        else:
+            terms = self.rows(node.input, needed)
+        return [_term(Project(t.plan, node.relation, t.named(kept)), t.title) for t in terms]
+
+    def _united(self, node: UnionAll, wanted: _Wanted) -> list[Term]:
+        parts = (union_all.renamed(part, node) for part in node.parts)
+        return [term for part in parts for term in self.rows(part, wanted)]
+
+    def _joined(self, node: Join, wanted: _Wanted) -> list[Term]:
+        terms: list[Term] = []
+        for index, part in enumerate(node.parts):
+            earlier = [self.changes.post(p) for p in node.parts[:index]]
+            later = [self.changes.pre(p) for p in node.parts[index + 1 :]]
+            terms += self._with(part, [*earlier, *later], node.conditions, index, wanted)
+        return terms
+
+    def _with(
+        self, part: Node, others: list[Node], conditions: Sequence[exp.Expr], place: int,
+        wanted: _Wanted,
+    ) -> list[Term]:  # fmt: skip
+        """Touched rows of one input joined to those of the others that are needed."""
+        conditions = _spared(part, conditions, wanted)
+        kept, conditions = _needed(others, conditions, wanted, part)
+        before = sum(any(other is k for k in kept) for other in others[:place])
+        terms = []
+        for term in self.rows(part, wanted.and_by(conditions).within(part)):
+            if not kept:
+                terms.append(term)
+                continue
+            own = tuple(term.over(c) for c in conditions)
+            ordered = connected_order(term.plan, kept, own, before)
+            terms.append(replace(term, plan=Join((term.plan, *ordered), own)))
+        return terms
+
+    def _left_joined(self, node: LeftJoin, wanted: _Wanted) -> list[Term]:
+        if wanted.columns.isdisjoint(node.right.schema):
+            return [*self.rows(node.left, wanted), *self._matching(node, wanted)]
+        needed = wanted.and_by(node.conditions)
+        terms = [
+            replace(
+                term,
+                plan=LeftJoin(
+                    term.plan,
+                    self.changes.post(node.right),
+                    tuple(term.over(c) for c in node.conditions),
+                    node.label,
+                ),
+            )
+            for term in self.rows(node.left, needed.within(node.left))
+        ]
+        left = self.changes.pre(node.left)
+        parts = list(left.parts) if isinstance(left, Join) else [left]
+        own = left.conditions if isinstance(left, Join) else ()
+        every = (*node.conditions, *own)
+        matched = self._with(node.right, parts, every, len(parts), wanted)
+        return [*terms, *(_or_null(t, node.label, node.right, wanted) for t in matched)]
+
+    def _full_joined(self, node: FullJoin, wanted: _Wanted) -> list[Term]:
+        terms: list[Term] = []
+        for side, other, partner in (
+            (node.left, node.right, self.changes.post),
+            (node.right, node.left, self.changes.pre),
+        ):
+            joined = not wanted.columns.isdisjoint(other.schema)
+            needed = wanted.and_by(node.conditions if joined else ())
+            for term in self.rows(side, needed.within(side)):
+                if joined:
+                    conditions = tuple(term.over(c) for c in node.conditions)
+                    plan = LeftJoin(term.plan, partner(other), conditions, node.label)
+                    term = replace(term, plan=plan)
+                terms.append(_or_null(term, node.label, side, wanted))
+        return terms
+
+    def _semi_joined(self, node: SemiJoin, wanted: _Wanted) -> list[Term]:
+        """The left side's rows that match (or do not), and those that match a touched right row."""
+        right = self.changes.post(node.right)
+        needed = wanted.and_by(node.conditions)
+        terms = [
+            replace(
+                term,
+                plan=replace(
+                    node,
+                    left=term.plan,
+                    right=right,
+                    conditions=tuple(term.over(c) for c in node.conditions),
+                ),
+            )
+            for term in self.rows(node.left, needed.within(node.left))
+        ]
+        return [*terms, *self._matching(node, wanted)]
+
+    def _matching(self, node: LeftJoin | SemiJoin | Mark, wanted: _Wanted) -> list[Term]:
+        """The left side's rows before that match a touched right row."""
+        if not self.changes.touches(node.right):
+            return []
+        left = self.changes.pre(node.left)
+        if isinstance(left, Join):
+            parts, own = _needed(list(left.parts), left.conditions, wanted.and_by(node.conditions))
+            left = Join(tuple(parts), tuple(own)) if len(parts) > 1 else parts[0]
+        label = node.relation if isinstance(node, Mark) else node.label
+        changed, conditions = touched_by(
+            beside(label, "changed"), node.right, node.conditions, self.changes, self.inner
+        )
+        return [_term(SemiJoin(left, changed, conditions), f"rows that match {label}")]
+
+
+def _term(plan: Node, title: str) -> Term:
+    """Rows without a count."""
+    return Term(plan, exp.Literal.number(1), False, title)
+
+
+def _columns(expressions: Iterable[exp.Expr]) -> set[ColumnRef]:
+    return {column for expression in expressions for column in columns_of(expression)}
+
+
+def _exact(expression: exp.Expr) -> set[ColumnRef]:
+    """The columns that an expression does more with than to show them or to compare them."""
+    match expression:
+        case exp.Column():
+            return set()
+        case exp.Paren() | exp.Not() | exp.Is():
+            return _exact(expression.this)
+    if isinstance(expression, _COMPARING):
+        return _exact(expression.this) | _exact(expression.expression)
+    return columns_of(expression)
+
+
+_COMPARING = (
+    exp.And, exp.Or, exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, exp.GT, exp.GTE, exp.LT,
+    exp.LTE,
+)  # fmt: skip
+
+
+def _or_null(term: Term, label: str, side: Node, wanted: _Wanted) -> Term:
+    """An outer join's rows, once as they are and once with NULLs in the columns of one side."""
+    shown = [column for column in side.schema if column in wanted.columns]
+    if not shown:
+        return term
+    tags = Values(
+        beside(label, "tags"), ("tag",), ((exp.Literal.number(1),), (exp.Literal.number(-1),))
+    )
+    matched = exp.EQ(
+        this=ColumnRef(tags.relation, "tag").expression(), expression=exp.Literal.number(1)
+    )
+    columns = {c: exp.Case().when(matched.copy(), term.over(c.expression())) for c in shown}
+    return replace(term, plan=Join((term.plan, tags)), columns={**term.columns, **columns})
+
+
+def _partition(node: Window) -> list[Named]:
+    """The columns of a window's rows that all rows of a partition have in common."""
+    return [item for item in node.items if item.expression in node.partition]
+
+
+def _tell(node: Aggregate | Window, items: Iterable[Named], wanted: _Wanted) -> bool:
+    """Whether what is wanted are columns in which all rows of a group or partition are equal."""
+    equal = {ColumnRef(node.relation, item.name) for item in items}
+    return equal.issuperset(wanted.columns) and equal.isdisjoint(wanted.exact)
+
+
+def _computed(node: Node) -> set[ColumnRef]:
+    """The columns that take the values of whole groups, of partitions or of another table."""
+    match node:
+        case Filter() | Sort(limit=None, offset=None):
+            return _computed(node.input)
+        case Project():
+            below = _computed(node.input)
+            plain: Iterable[Named] = [
+                i for i in node.items if below.isdisjoint(columns_of(i.expression))
+            ]
+        case Aggregate():
+            plain = node.keys
+        case Window():
+            plain = _partition(node)
+        case Mark():
+            plain = node.items
+        case _:
+            return set()
+    return set(node.schema).difference(ColumnRef(node.relation, item.name) for item in plain)
+
+
+def _is_spared(node: Filter, wanted: _Wanted) -> bool:
+    """Whether a condition alone would need values that are not asked for (HAVING, say)."""
+    computed = _computed(node.input)
+    return bool(computed & columns_of(node.condition)) and computed.isdisjoint(wanted.columns)
+
+
+def _spared(part: Node, conditions: Sequence[exp.Expr], wanted: _Wanted) -> Sequence[exp.Expr]:
+    """A join's conditions but those that alone would need such values of an input.
+
+    All of them, where the others do not link the input by an equality.
+    """
+    computed = _computed(part)
+    own = set(part.schema)
+    others = [c for c in conditions if computed.isdisjoint(columns_of(c))]
+    linked = any(_is_equality(c) and own & columns_of(c) and columns_of(c) - own for c in others)
+    return others if linked and computed.isdisjoint(wanted.columns) else conditions
+
+
+def _is_equality(condition: exp.Expr) -> bool:
+    return isinstance(condition, (exp.EQ, exp.NullSafeEQ))
+
+
+def _needed(
+    parts: list[Node], conditions: Sequence[exp.Expr], wanted: _Wanted, first: Node | None = None
+) -> tuple[list[Node], Sequence[exp.Expr]]:
+    """The inputs of a join that filter, give a wanted column or link others, and its conditions.
+
+    Args:
+        parts: The inputs.
+        conditions: The join's.
+        wanted: The columns that are wanted.
+        first: One more input, which is needed anyway.
+    """
+    kept = list(parts)
+    while True:
+        every = [*kept, first] if first is not None else kept
+        spare = next((p for p in kept if _is_spare(p, every, conditions, wanted)), None)
+        if spare is None or len(every) == 1:
+            return kept, conditions
+        kept = [part for part in kept if part is not spare]
+        conditions = [c for c in conditions if columns_of(c).isdisjoint(spare.schema)]
+
+
+def _is_spare(
+    part: Node, parts: Sequence[Node], conditions: Sequence[exp.Expr], wanted: _Wanted
+) -> bool:
+    """Whether an input is a plain table at the end of a join's chain of which nothing is wanted."""
+    own = set(part.schema)
+    if not own.isdisjoint(wanted.columns) or not all(
+        isinstance(n, (Scan, Project)) for n in part.walk()
+    ):
+        return False
+    linking = [c for c in conditions if own & columns_of(c)]
+    linked = [p for p in parts if p is not part and _columns(linking).intersection(p.schema)]
+    return len(linked) <= 1 and all(_is_equality(c) and columns_of(c) - own for c in linking)

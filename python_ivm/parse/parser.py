@@ -1,0 +1,276 @@
+"""From text to a sqlglot tree, with errors that say where."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import ParseError, TokenError
+from sqlglot.tokenizer_core import TokenType
+
+from python_ivm.errors import InvalidModel, NotParsed
+from python_ivm.parse.ctes import cte_of
+from python_ivm.parse.dialect import SparkSql
+
+DIALECT = SparkSql()
+"""How all text is read and written."""
+
+
+_UNCLOSED = re.compile(r"Missing (?P<mark>.+) from \d+:(?P<offset>\d+)")
+
+
+def table_key(parts: tuple[str, ...]) -> str:
+    """The name by which the planner knows a table: its parts in lower case."""
+    return ".".join(parts).lower()
+
+
+_AS_WRITTEN = frozenset(
+    {
+        TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING, TokenType.RAW_STRING,
+        TokenType.HEX_STRING, TokenType.NATIONAL_STRING, TokenType.UNICODE_STRING,
+    }
+)  # fmt: skip
+
+
+def essence(sql: str) -> str:
+    """A text without comments and layout, and with keywords and functions in capitals.
+
+    What a library makes of the text would change with its versions.
+    """
+    tokens = list(DIALECT.tokenize(sql))
+    words = []
+    for number, token in enumerate(tokens):
+        word = sql[token.start : token.end + 1]
+        before, after = (
+            tokens[n].token_type if 0 <= n < len(tokens) else None for n in (number - 1, number + 1)
+        )
+        is_name = token.token_type in _AS_WRITTEN or before in (TokenType.ALIAS, TokenType.DOT)
+        is_call = token.token_type is TokenType.VAR and after is TokenType.L_PAREN
+        words.append(word if is_name and not is_call else word.upper())
+    return " ".join(words)
+
+
+@dataclass(frozen=True)
+class TableReference:
+    """A table as the model's text names it.
+
+    Attributes:
+        parts: Catalog, schema and name, as many as are written, in that order.
+        start: Offset in the text of the name's first character.
+        end: Offset in the text behind the name's last character.
+        line: Line of the name, from 1.
+        column: Column of the name, from 1.
+        pinned: Whether the text itself says which version to read.
+    """
+
+    parts: tuple[str, ...]
+    start: int
+    end: int
+    line: int | None
+    column: int | None
+    pinned: bool = False
+
+    @property
+    def key(self) -> str:
+        """The name by which the planner knows the table."""
+        return table_key(self.parts)
+
+
+def parse(sql: str) -> exp.Query:
+    """Parse a model's compiled SQL.
+
+    Args:
+        sql: One SELECT (or set operation, or WITH … SELECT) in Spark's dialect.
+
+    Returns:
+        The tree, untouched.
+
+    Raises:
+        NotParsed: If the text does not parse; Spark may know more of its own SQL.
+        InvalidModel: If it is not one query.
+    """
+    try:
+        parsed = sqlglot.parse(sql, read=DIALECT)
+    except ParseError as error:
+        first = error.errors[0] if error.errors else {}
+        raise NotParsed(
+            f"The SQL does not parse: {first.get('description', error)}"
+            + (f" near '{first['highlight']}'" if first.get("highlight") else ""),
+            line=first.get("line"),
+            column=first.get("col"),
+            hint="Correct the model's SQL; positions refer to the compiled SQL under target/.",
+        ) from error
+    except TokenError as error:
+        opened = _UNCLOSED.search(str(error.__cause__ or error.__context__))
+        if opened is None:
+            raise InvalidModel(
+                f"The SQL does not parse: {error}", hint="Look for an unclosed quote or comment."
+            ) from error
+        before = sql[: int(opened["offset"])]
+        raise InvalidModel(
+            f"The SQL does not parse: what {opened['mark']} opens here is never closed",
+            line=before.count("\n") + 1,
+            column=len(before) - (before.rfind("\n") + 1) + 1,
+            hint="Close the quote; a quote inside a text is doubled.",
+        ) from error
+    # What follows the last semicolon may be a comment.
+    statements = [s for s in parsed if s is not None and not isinstance(s, exp.Semicolon)]
+    if len(statements) != 1:
+        raise InvalidModel(
+            f"The model has {len(statements)} statements",
+            hint="A model is exactly one SELECT.",
+        )
+    query = statements[0]
+    if isinstance(query, exp.Subquery):
+        query = _without_parentheses(query)
+    if isinstance(query, (exp.Alias, exp.Values)):
+        raise NotParsed(
+            "The model is a TABLE or VALUES without a SELECT", hint="Write SELECT * FROM before it."
+        )
+    if not isinstance(query, exp.Query):
+        raise InvalidModel(
+            f"The model is a {query.key.upper()}, not a query", hint="A model is one SELECT."
+        )
+    return query
+
+
+def _without_parentheses(query: exp.Subquery) -> exp.Expr:
+    """The query in parentheses; what stands around them is a query of its own."""
+    around = {k: query.args[k] for k in ("with_", "order", "limit", "offset") if query.args.get(k)}
+    if not around:
+        inner = query.this
+        return _without_parentheses(inner) if isinstance(inner, exp.Subquery) else inner
+    for clause in around:
+        query.set(clause, None)
+    query.set("alias", exp.TableAlias(this=exp.to_identifier("in_parentheses")))
+    return exp.Select(**around).select("*").from_(query, copy=False)
+
+
+def without_terminator(sql: str) -> str:
+    """A statement's text without the semicolons, and the comments behind them, that end it.
+
+    Args:
+        sql: Text that :func:`parse` takes.
+    """
+    tokens = sqlglot.tokenize(sql, read=DIALECT) if ";" in sql else []
+    while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
+        sql = sql[: tokens.pop().start]
+    return sql
+
+
+def position(node: exp.Expr) -> dict[str, Any]:
+    """Where in the text an expression stands, as keyword arguments for an error."""
+    for part in node.walk():
+        line, column = part.meta.get("line"), part.meta.get("col")
+        if line is not None and column is not None:
+            start, end = part.meta.get("start", 0), part.meta.get("end", 0)
+            return {"line": line, "column": max(1, column - (end - start))}
+    return {}
+
+
+def spelled(node: exp.Expr) -> str:
+    """A function's name as it is written in SQL, such as ``row_number``."""
+    if isinstance(node, (exp.Anonymous, exp.AnonymousAggFunc)):
+        return node.name.lower()
+    return str(node.sql_name() if isinstance(node, exp.Func) else node.key).lower()
+
+
+def place(node: exp.Expr) -> dict[str, Any]:
+    """A position; that of what stands around a node where sqlglot notes none for itself."""
+    around: exp.Expr | None = node
+    while around is not None:
+        found = position(around)
+        if found:
+            return found
+        around = around.parent
+    return {}
+
+
+def table_references(query: exp.Query) -> list[TableReference]:
+    """The tables that a query reads, once for each place, in the text's order.
+
+    Raises:
+        InvalidModel: If a CTE is named twice.
+    """
+    return [reference(node) for node in table_nodes(query)]
+
+
+def table_nodes(query: exp.Query) -> list[exp.Table]:
+    """The places of a tree where a query reads a table, in the text's order.
+
+    Names of CTEs are not tables. Views are listed like tables: only the catalog knows.
+
+    Raises:
+        InvalidModel: If a CTE is named twice.
+    """
+    for with_ in query.find_all(exp.With):
+        names = [cte.alias.lower() for cte in with_.expressions]
+        for number, cte in enumerate(with_.expressions):
+            if names[number] in names[:number]:
+                raise InvalidModel(f"Two CTEs are named {cte.alias}", **position(cte.args["alias"]))
+    found = [
+        node
+        for node in query.find_all(exp.Table)
+        if isinstance(node.this, exp.Identifier) and cte_of(node) is None
+    ]
+    return sorted(found, key=lambda node: reference(node).start)
+
+
+def reference(node: exp.Table) -> TableReference:
+    """A table by its name and place."""
+    identifiers = [p for p in node.parts if isinstance(p, exp.Identifier)]
+    first, last = identifiers[0], identifiers[-1]
+    where = position(first)
+    return TableReference(
+        parts=tuple(p.name for p in identifiers),
+        start=first.meta.get("start", 0),
+        end=last.meta.get("end", 0) + 1,
+        line=where.get("line"),
+        column=where.get("column"),
+        pinned=node.args.get("version") is not None,
+    )
+
+
+def quoted_name(parts: tuple[str, ...]) -> str:
+    """A relation's name with every part quoted."""
+    return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
+
+
+def pin_versions(sql: str, versions: dict[str, int]) -> str:
+    """The user's own text with every table read at a given version.
+
+    The text is spliced, not rendered anew, so that a recomputation is the user's SQL to the
+    letter and shares nothing with the planner's own rendering.
+
+    Args:
+        sql: The model's compiled SQL.
+        versions: Version by table key; tables that are not named, and those whose version the text
+            gives already, are left as they are.
+    """
+    if not versions:
+        return sql
+    pinned = sql
+    tables = _places_of_table(sql)
+    for reference in reversed(table_references(parse(sql))):
+        if reference.key in versions and not reference.pinned:
+            table = pinned[reference.start : reference.end]
+            table += f" VERSION AS OF {versions[reference.key]}"
+            start = tables.get(reference.start, reference.start)
+            if start < reference.start:  # TABLE t has no versions
+                table = f"(SELECT * FROM {table})"
+            pinned = pinned[:start] + table + pinned[reference.end :]
+    return pinned
+
+
+def _places_of_table(sql: str) -> dict[int, int]:
+    """Where the word TABLE stands before a name, by where the name begins."""
+    tokens = DIALECT.tokenize(sql)
+    return {
+        name.start: word.start
+        for word, name in pairwise(tokens)
+        if word.token_type is TokenType.TABLE
+    }
