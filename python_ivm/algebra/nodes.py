@@ -273,8 +273,7 @@ class FullJoin(Binary):
 class SemiJoin(Binary):
     """Keeps the rows that have (or, as an antijoin, do not have) a match on the other side.
 
-    EXISTS, IN and their negations are this, and so is the restriction of a subplan to affected
-    groups.
+    EXISTS, IN and their negations are this.
     """
 
     anti: bool = False
@@ -284,6 +283,47 @@ class SemiJoin(Binary):
     def schema(self) -> tuple[ColumnRef, ...]:
         """The left side's."""
         return self.left.schema
+
+
+@dataclass(frozen=True)
+class Reduction(Binary):
+    """Rows of a delta, of which those that match nothing on the right cancel each other out.
+
+    A delta rule says by it which rows matter. It stands for its left side; the optimizer makes a
+    semijoin of it (``optimize/semijoin_reduction.py``).
+    """
+
+    @cached_property
+    def schema(self) -> tuple[ColumnRef, ...]:
+        """The left side's."""
+        return self.left.schema
+
+
+@dataclass(frozen=True)
+class AffectedKeys(Leaf):
+    """The keys of the rows of an operator that a change lets come or go.
+
+    A delta rule says by it where a change has an effect. The optimizer writes the plan that finds
+    the keys (``optimize/affected_keys.py``): with duplicates, and perhaps with others, for the rows
+    of one key too many cancel out.
+
+    Attributes:
+        relation: The keys' relation.
+        keys: Expressions over the operator's columns; they name the columns.
+        of: The operator. It is no input: nothing is read of it as it stands here.
+        asked: What is asked of its columns in the end: the keys themselves, or the conditions of
+            which they are the columns.
+    """
+
+    relation: str
+    keys: tuple[Named, ...]
+    of: Node
+    asked: tuple[exp.Expr, ...]
+
+    @cached_property
+    def schema(self) -> tuple[ColumnRef, ...]:
+        """One column for each key."""
+        return tuple(ColumnRef(self.relation, key.name) for key in self.keys)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from python_ivm.algebra.columns import ColumnRef, Named, columns_of, substitute
 from python_ivm.algebra.conditions import common_conjuncts
 from python_ivm.algebra.nodes import (
     Aggregate,
-    At,
     ByPosition,
     Filter,
     Join,
@@ -24,7 +23,7 @@ from python_ivm.algebra.nodes import (
     UnionAll,
     Window,
 )
-from python_ivm.algebra.plans import over
+from python_ivm.algebra.walks import bottom_up, from_the_top, readers, rewritten
 
 
 def normalize(plan: Node) -> Node:
@@ -32,24 +31,6 @@ def normalize(plan: Node) -> Node:
     for rule in RULES:
         plan = rule(plan)
     return plan
-
-
-def bottom_up(plan: Node, rule: Callable[[Node], Node]) -> Node:
-    """Apply a rule to every node, once even where it stands in several places."""
-    return rebuilt(plan, lambda node, _: rule(node))
-
-
-def rebuilt(plan: Node, rule: Callable[[Node, Node], Node]) -> Node:
-    """Apply a rule to every node over its new inputs, and to what the node was before."""
-    done: dict[int, Node] = {}
-
-    def visit(node: Node) -> Node:
-        if id(node) not in done:
-            inputs = tuple(visit(child) for child in node.inputs)
-            done[id(node)] = rule(over(node, inputs), node)
-        return done[id(node)]
-
-    return visit(plan)
 
 
 def drop_inner_orders(plan: Node) -> Node:
@@ -116,10 +97,10 @@ def merge_projections(plan: Node) -> Node:
 
     What several operators read stays one relation, and what is computed once is not written twice.
     """
-    readers = Counter(id(child) for node in plan.walk() for child in node.inputs)
+    read_by = readers(plan)
 
     def rule(node: Node, before: Node) -> Node:
-        if not isinstance(node, Project) or readers[id(before.inputs[0])] > 1:
+        if not isinstance(node, Project) or read_by[id(before.inputs[0])] > 1:
             return node
         below = node.input
         if isinstance(below, Project) and not _computes_twice(node, below):
@@ -132,7 +113,7 @@ def merge_projections(plan: Node) -> Node:
             return replace(below, relation=node.relation, measures=measures)
         return node
 
-    return rebuilt(plan, rule)
+    return rewritten(plan, rule)
 
 
 def _computes_twice(node: Project, below: Project) -> bool:
@@ -159,7 +140,7 @@ def _picks(node: Project, below: Aggregate) -> bool:
 def prune_columns(plan: Node) -> Node:
     """Scans read, and operators compute, only what something above names."""
     used: set[ColumnRef] = set(plan.schema)
-    for node in _from_the_top(plan):
+    for node in from_the_top(plan):
         kept = _kept(node, used)
         for expression in kept.expressions:
             used |= columns_of(expression)
@@ -167,22 +148,6 @@ def prune_columns(plan: Node) -> Node:
             for part in node.inputs:
                 used |= set(part.schema)
     return bottom_up(plan, lambda node: _kept(node, used))
-
-
-def _from_the_top(plan: Node) -> list[Node]:
-    """Every node once, before all that it reads."""
-    ordered: list[Node] = []
-    seen: set[int] = set()
-    stack = [(plan, False)]
-    while stack:
-        node, finished = stack.pop()
-        if finished:
-            ordered.append(node)
-        elif id(node) not in seen:
-            seen.add(id(node))
-            stack.append((node, True))
-            stack.extend((child, False) for child in node.inputs)
-    return ordered[::-1]
 
 
 def _kept(node: Node, used: set[ColumnRef]) -> Node:
@@ -251,21 +216,6 @@ def _replaced(plan: Node, old: Node, new: Node) -> Node:
     if plan is old:
         return new
     return plan.with_inputs(tuple(_replaced(child, old, new) for child in plan.inputs))
-
-
-def share_deltas(plan: Node) -> Node:
-    """All reads of one source's change read the same columns, so that they are one CTE."""
-    wanted: dict[str, dict[str, None]] = {}
-    for node in plan.walk():
-        if isinstance(node, Scan) and node.at is At.DELTA:
-            wanted.setdefault(node.source, {}).update(dict.fromkeys(node.columns))
-
-    def rule(node: Node) -> Node:
-        if isinstance(node, Scan) and node.at is At.DELTA:
-            return replace(node, columns=tuple(wanted[node.source]))
-        return node
-
-    return bottom_up(plan, rule)
 
 
 RULES: tuple[Callable[[Node], Node], ...] = (

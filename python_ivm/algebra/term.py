@@ -24,7 +24,7 @@ from python_ivm.algebra.nodes import (
     UnionAll,
     Values,
 )
-from python_ivm.algebra.plans import OncePerNode, over
+from python_ivm.algebra.walks import OncePerNode, over
 from python_ivm.sources.clock import CLOCK, before
 
 

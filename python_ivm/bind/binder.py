@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, Named, first_free, may_be_beside
+from python_ivm.algebra.invariants import check
 from python_ivm.algebra.nodes import (
     Aggregate,
     ClockFilter,
@@ -21,7 +22,6 @@ from python_ivm.algebra.nodes import (
     WorkingTable,
 )
 from python_ivm.algebra.normalize import keeps_some, normalize
-from python_ivm.algebra.plans import check
 from python_ivm.bind.grouping.keys import has_aggregate
 from python_ivm.bind.grouping.order import modifiers, order_key
 from python_ivm.bind.recursion import is_recursive, recursion, refuse_endless

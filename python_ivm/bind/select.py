@@ -16,7 +16,7 @@ from python_ivm.algebra.nodes import (
     Project,
     Values,
 )
-from python_ivm.algebra.plans import ends_in_generate
+from python_ivm.algebra.walks import ends_in_generate
 from python_ivm.bind import generators
 from python_ivm.bind.clock_filters import filtered
 from python_ivm.bind.from_clause import joined

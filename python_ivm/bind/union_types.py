@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from python_ivm.algebra.columns import Named
 from python_ivm.algebra.nodes import Node, Project, UnionAll
-from python_ivm.algebra.normalize import bottom_up
+from python_ivm.algebra.walks import bottom_up
 from python_ivm.parse.parser import DIALECT
 
 Types = Mapping[str, Mapping[str, str]]

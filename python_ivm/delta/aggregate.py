@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from python_ivm.algebra.affected import affected_keys
 from python_ivm.algebra.columns import ColumnRef, Named, beside, columns_of, substitute, under
-from python_ivm.algebra.nodes import COUNT, Aggregate, Node, Project, SemiJoin, UnionAll, Window
+from python_ivm.algebra.nodes import COUNT, Aggregate, Node, Project, Reduction, UnionAll, Window
 from python_ivm.algebra.term import Changes, Inner, Term
-from python_ivm.optimize.affected_keys import touched
 
 
 def delta(node: Aggregate, changes: Changes, inner: Inner) -> list[Term]:
@@ -26,8 +26,8 @@ def delta(node: Aggregate, changes: Changes, inner: Inner) -> list[Term]:
         (term,) = inner(node.input, changes)
         return [_by_tag(node, term.plan, term.count)]
     rows, columns = _tagged_rows(node, changes)
-    changed = touched(beside(node.relation, "keys"), node.input, node.keys, changes, inner)
-    restricted = SemiJoin(rows, changed, _same_group(node))
+    changed = affected_keys(beside(node.relation, "keys"), node.input, node.keys)
+    restricted = Reduction(rows, changed, _same_group(node))
     tagged = Aggregate(
         restricted,
         node.relation,

@@ -21,12 +21,12 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from python_ivm.algebra.affected import affected, negative
 from python_ivm.algebra.columns import ColumnRef, beside, columns_of, substitute, under
 from python_ivm.algebra.conditions import null_rejected
 from python_ivm.algebra.nodes import Filter, FullJoin, LeftJoin, Mark, Node
-from python_ivm.algebra.plans import size
 from python_ivm.algebra.term import Changes, Inner, Term
-from python_ivm.delta.affected import affected, negative
+from python_ivm.algebra.walks import size
 
 _SMALL = 60
 """Up to how many operators a delta may have to be named twice."""
@@ -47,7 +47,7 @@ def delta(node: FullJoin, changes: Changes, inner: Inner) -> list[Term]:
         if not changes.touches(asked):
             continue
         if size(*(term.plan for term in inner(asked, changes))) <= _SMALL:
-            terms.append(_left_alone(node, partner(other), side, asked, changes, inner))
+            terms.append(_left_alone(node, partner(other), side, asked, changes))
         else:
             terms.append(_asked(node, partner(other), side, asked, changes))
     return terms
@@ -77,12 +77,10 @@ def _with_matches(node: FullJoin, term: Term, partner: Node) -> Term:
     return replace(term, plan=plan, title=f"{term.title} ⟗ {node.label}")
 
 
-def _left_alone(
-    node: FullJoin, partner: Node, side: Node, asked: Node, changes: Changes, inner: Inner
-) -> Term:
+def _left_alone(node: FullJoin, partner: Node, side: Node, asked: Node, changes: Changes) -> Term:
     """The partner's rows that match a changed row, and whose only match came or went."""
     label = _label(node, asked)
-    found = affected(label, partner, asked, node.conditions, changes, inner)
+    found = affected(label, partner, asked, node.conditions, changes)
     plan = LeftJoin(found.matched, changes.post(side), (exp.false(),))
     title = f"rows alone in {node.label} now or before"
     return Term(plan, negative(found.tag), False, title, secondary=True)

@@ -16,9 +16,9 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from python_ivm.algebra.affected import Affected, affected, negative
 from python_ivm.algebra.nodes import Filter, Generate, Join, LeftJoin, Project, Scan, UnionAll
 from python_ivm.algebra.term import Changes, Inner, Term
-from python_ivm.delta.affected import Affected, affected, negative
 from python_ivm.delta.join import connected_order
 
 _PLAIN = (Scan, Filter, Project, Join, Generate, UnionAll)
@@ -49,7 +49,6 @@ def delta(node: LeftJoin, changes: Changes, inner: Inner) -> list[Term]:
         node.right,
         node.conditions,
         changes,
-        inner,
         whole_rows=not plain,
     )
     if not plain:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from python_ivm.algebra.affected import affected
 from python_ivm.algebra.columns import ColumnRef, Named
 from python_ivm.algebra.nodes import COUNT, Mark
 from python_ivm.algebra.term import Changes, Inner, Term
-from python_ivm.delta.affected import affected
 
 
 def delta(node: Mark, changes: Changes, inner: Inner) -> list[Term]:
@@ -25,7 +25,7 @@ def delta(node: Mark, changes: Changes, inner: Inner) -> list[Term]:
         terms.append(replace(term, plan=plan, count=count, columns={}))
     if changes.touches(node.right):
         found = affected(
-            node.relation, changes.pre(node.left), node.right, node.conditions, changes, inner
+            node.relation, changes.pre(node.left), node.right, node.conditions, changes
         )
         plan = replace(
             node,

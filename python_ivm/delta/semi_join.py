@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from python_ivm.algebra.affected import affected, negative
 from python_ivm.algebra.nodes import SemiJoin
 from python_ivm.algebra.term import Changes, Inner, Term
-from python_ivm.delta.affected import affected, negative
 
 
 def delta(node: SemiJoin, changes: Changes, inner: Inner) -> list[Term]:
@@ -31,9 +31,7 @@ def delta(node: SemiJoin, changes: Changes, inner: Inner) -> list[Term]:
         for term in inner(node.left, changes)
     ]
     if changes.touches(node.right):
-        found = affected(
-            node.label, changes.pre(node.left), node.right, node.conditions, changes, inner
-        )
+        found = affected(node.label, changes.pre(node.left), node.right, node.conditions, changes)
         count = negative(found.tag) if node.anti else found.tag
         title = f"rows whose match in {node.label} appeared or vanished"
         terms.append(Term(found.matched, count, False, title))

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from python_ivm.algebra.affected import affected_keys
 from python_ivm.algebra.columns import ColumnRef, Named, beside, columns_of, substitute, under
-from python_ivm.algebra.nodes import COUNT, Filter, Node, Project, SemiJoin, UnionAll, Window
+from python_ivm.algebra.nodes import COUNT, Filter, Node, Project, Reduction, UnionAll, Window
 from python_ivm.algebra.term import Changes, Inner, Term
-from python_ivm.optimize.affected_keys import touched
 
 
 def delta(node: Window, changes: Changes, inner: Inner) -> list[Term]:
@@ -35,7 +35,7 @@ def delta(node: Window, changes: Changes, inner: Inner) -> list[Term]:
         (*(item.name for item in items), COUNT),
     )
     if node.partition:
-        rows = _affected_partitions(node, rows, columns, changes, inner)
+        rows = _affected_partitions(node, rows, columns)
     tag = ColumnRef(relation, COUNT).expression()
     return [_windowed(node, Term(rows, tag, False, "", columns))]
 
@@ -85,12 +85,10 @@ def _affected_partitions(
     node: Window,
     rows: Node,
     columns: dict[ColumnRef, exp.Expr],
-    changes: Changes,
-    inner: Inner,
-) -> SemiJoin:
+) -> Reduction:
     relation = beside(node.relation, "keys")
     keys = tuple(Named(f"key_{n}", key) for n, key in enumerate(node.partition, 1))
-    changed = touched(relation, node.input, keys, changes, inner)
+    changed = affected_keys(relation, node.input, keys)
     same = tuple(
         exp.NullSafeEQ(
             this=substitute(key.expression, columns),
@@ -98,7 +96,7 @@ def _affected_partitions(
         )
         for key in keys
     )
-    return SemiJoin(rows, changed, same)
+    return Reduction(rows, changed, same)
 
 
 def _within(function: exp.Expr, tag: exp.Expr) -> exp.Expr:

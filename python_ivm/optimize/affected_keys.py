@@ -1,4 +1,4 @@
-"""Where a change may have an effect: columns of all rows that a delta has, and perhaps of others.
+"""Affected keys: where a change may have an effect, found with less work than the change itself.
 
 Affected groups, partitions and rows are looked up anew, now and before, so that one too many does
 no harm: it cancels out. To name them takes less than the delta itself. No row is looked up to see
@@ -15,13 +15,15 @@ the group's key up to equality only, and so does one of a partition for its othe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from python_ivm.algebra.columns import ColumnRef, Named, beside, columns_of, substitute, under
+from python_ivm.algebra.affected import ONE, keys_asked_by
+from python_ivm.algebra.columns import ColumnRef, Named, beside, columns_of
 from python_ivm.algebra.nodes import (
+    AffectedKeys,
     Aggregate,
     ClockFilter,
     Filter,
@@ -41,44 +43,49 @@ from python_ivm.algebra.nodes import (
     Window,
 )
 from python_ivm.algebra.term import Changes, Inner, Term
-from python_ivm.delta import clock_filter as clock
-from python_ivm.delta import filter, generate, repeat, union_all
+from python_ivm.algebra.walks import OncePerNode, over
+from python_ivm.delta import clock_filter, delta, filter, generate, repeat, union_all
 from python_ivm.delta.join import connected_order
+from python_ivm.optimize.context import Context
+from python_ivm.state.merge import Merge
 
 
-def touched(
-    relation: str, node: Node, keys: Sequence[Named], changes: Changes, inner: Inner
-) -> Node:
-    """Keys of all rows that a change lets come or go (with duplicates, and perhaps of others).
-
-    Args:
-        relation: The result's name.
-        node: An operator that the change touches.
-        keys: Expressions over its columns; they name the result's columns.
-        changes: Which sources changed.
-        inner: Gives the delta of an operator.
-    """
-    keys = tuple(keys) or (_ONE,)
-    terms = _Touched(changes, inner).rows(node, _Wanted.by(key.expression for key in keys))
-    return _named(relation, terms, keys)
-
-
-def touched_by(
-    relation: str, node: Node, conditions: Sequence[exp.Expr], changes: Changes, inner: Inner
-) -> tuple[Node, tuple[exp.Expr, ...]]:
-    """What conditions read of all rows that a change lets come or go, and the conditions over it.
+def affected_keys(merge: Merge, context: Context) -> Merge:
+    """Find affected keys without computing the delta of the operator that has them.
 
     Args:
-        relation: The result's name.
-        node: An operator that the change touches.
-        conditions: Conditions over its columns and others.
-        changes: Which sources changed.
-        inner: Gives the delta of an operator.
+        merge: A MERGE that follows changes.
+        context: Not asked.
     """
-    wanted = _Wanted.by(conditions).within(node)
-    shown, mapping = under(relation, [c for c in node.schema if c in wanted.columns])
-    changed = _named(relation, _Touched(changes, inner).rows(node, wanted), shown or (_ONE,))
-    return changed, tuple(substitute(condition, mapping) for condition in conditions)
+    assert merge.changes is not None
+    changes = merge.changes
+
+    def superset(node: AffectedKeys) -> list[Term]:
+        return _Affected(changes, delta).rows(node.of, _Wanted.by(node.asked).within(node.of))
+
+    return replace(merge, rows=_written(merge.rows, superset))
+
+
+def keys_of_deltas(merge: Merge, context: Context) -> Merge:
+    """Take the affected keys from the delta of the operator that has them."""
+    assert merge.changes is not None
+    changes = merge.changes
+    return replace(merge, rows=_written(merge.rows, lambda node: delta(node.of, changes)))
+
+
+def _written(plan: Node, rows: Callable[[AffectedKeys], Sequence[Term]]) -> Node:
+    """A plan in which affected keys are found, also those that are asked for to find others."""
+    once = OncePerNode()
+
+    def visit(node: Node) -> Node:
+        return once("written", node, lambda: found(node))
+
+    def found(node: Node) -> Node:
+        if isinstance(node, AffectedKeys):
+            return visit(_named(node.relation, rows(node), node.keys))
+        return over(node, tuple(map(visit, node.inputs)))
+
+    return visit(plan)
 
 
 def _named(relation: str, terms: Sequence[Term], items: Sequence[Named]) -> Node:
@@ -87,9 +94,6 @@ def _named(relation: str, terms: Sequence[Term], items: Sequence[Named]) -> Node
     if len(parts) == 1:
         return replace(parts[0], title="")
     return UnionAll(parts, relation, tuple(item.name for item in items))
-
-
-_ONE = Named("one", exp.Literal.number(1))
 
 
 @dataclass(frozen=True)
@@ -121,7 +125,7 @@ class _Wanted:
 
 
 @dataclass(frozen=True)
-class _Touched:
+class _Affected:
     """Finds rows by which operator they come from.
 
     Each rule gives terms whose plans have the wanted columns, of all rows that the operator's delta
@@ -139,7 +143,7 @@ class _Touched:
             case Filter() if not _is_spared(node, wanted):
                 return filter.delta(node, self.changes, self._below(wanted, node))
             case ClockFilter():
-                return clock.delta(node, self.changes, self._below(wanted, node))
+                return clock_filter.delta(node, self.changes, self._below(wanted, node))
             case Repeat():
                 return repeat.delta(node, self.changes, self._below(wanted, node))
             case Generate():
@@ -176,7 +180,7 @@ class _Touched:
     ) -> list[Term]:
         """Wanted items over the input's rows."""
         shown = {ColumnRef(node.relation, item.name): item for item in items}
-        kept = [item for column, item in shown.items() if column in wanted.columns] or [_ONE]
+        kept = [item for column, item in shown.items() if column in wanted.columns] or [ONE]
         exact = _columns(shown[c].expression for c in wanted.exact if c in shown)
         needed = _Wanted.by(item.expression for item in kept)
         needed = replace(needed, exact=needed.exact | exact)
@@ -282,9 +286,7 @@ class _Touched:
             parts, own = _needed(list(left.parts), left.conditions, wanted.and_by(node.conditions))
             left = Join(tuple(parts), tuple(own)) if len(parts) > 1 else parts[0]
         label = node.relation if isinstance(node, Mark) else node.label
-        changed, conditions = touched_by(
-            beside(label, "changed"), node.right, node.conditions, self.changes, self.inner
-        )
+        changed, conditions = keys_asked_by(beside(label, "changed"), node.right, node.conditions)
         return [_term(SemiJoin(left, changed, conditions), f"rows that match {label}")]
 
 

@@ -1,16 +1,15 @@
-"""Which changes of a source matter to a query: those of rows that it asks for, in columns it reads.
+"""Irrelevant updates: changes in rows or columns that the query does not read are not followed.
 
-A change of other rows, or of other columns, is an irrelevant update (Blakeley, Coburn, Larson,
-"Updating Derived Relations: Detecting Irrelevant and Autonomously Computable Updates", ACM TODS 14,
-1989, section 3): whatever the tables hold, the query's result stays as it is.
+Whatever the tables hold, such a change leaves the query's result as it is. Source: Blakeley, Coburn
+and Larson, "Updating Derived Relations: Detecting Irrelevant and Autonomously Computable Updates",
+ACM TODS 14, 1989, section 3. Decision 0037.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -36,7 +35,11 @@ from python_ivm.algebra.nodes import (
     UnionAll,
     Window,
 )
-from python_ivm.optimize.analysis.provenance import Kinds, Origins
+from python_ivm.algebra.term import Changes
+from python_ivm.algebra.walks import readers
+from python_ivm.optimize.analysis.provenance import Kinds, Provenance
+from python_ivm.optimize.context import Context, Question
+from python_ivm.state.merge import Merge
 
 ROWS = "changed"
 """The relation of a source's changed rows in a condition on them."""
@@ -67,19 +70,23 @@ class Relevant:
     condition: exp.Expr | None
 
 
-@dataclass(frozen=True)
-class Question:
-    """What is asked about a change, or about what it is joined with.
+def irrelevant_updates(merge: Merge, context: Context) -> Merge:
+    """Follow only the sources of whose change the query sees something.
 
-    Attributes:
-        rows: A plan of its rows.
-        keys: Those of its columns whose values are asked for.
-        seen: Whether the model's query sees one of the rows; None if it sees all.
+    Args:
+        merge: A MERGE that follows changes.
+        context: Is asked what the query sees, in the questions of the passes before as a rule.
+
+    Returns:
+        A MERGE that follows less, from the first pass on; one that follows nothing if the query
+        sees none of the changes.
     """
-
-    rows: Node
-    keys: tuple[ColumnRef, ...]
-    seen: exp.Expr | None
+    unseen = context.answers.unseen(merge.rows)
+    if not unseen or context.follow is None:
+        return merge
+    if merge.follows <= unseen:
+        return replace(merge, changes=Changes({}))
+    return context.follow(unseen)
 
 
 def relevant(plan: Node, kinds: Kinds) -> dict[str, Relevant]:
@@ -141,9 +148,9 @@ class _Found:
     """The scans of a plan, each with the conditions that its rows must meet."""
 
     def __init__(self, plan: Node, kinds: Kinds) -> None:
-        self._origins = Origins(kinds)
+        self._provenance = Provenance(kinds)
         self.scans: dict[str, list[tuple[Scan, Conditions]]] = {}
-        self._readers = Counter(id(child) for node in plan.walk() for child in node.inputs)
+        self._readers = readers(plan)
         self._done: set[int] = set()
 
     def relevant(self, source: str) -> Relevant:
@@ -212,8 +219,8 @@ class _Found:
         for key in keys:
             if isinstance(key.expression, exp.Column):
                 column = ColumnRef(key.expression.table, key.expression.name)
-                below = self._origins.input_with(node, column)
-                kinds = self._origins.kinds(below, column) if below is not None else frozenset()
+                below = self._provenance.input_with(node, column)
+                kinds = self._provenance.kinds(below, column) if below is not None else frozenset()
                 known = comparable([*kinds])
                 if known and not any(kind in _FLOATS for kind in known):
                     found.append(key)

@@ -1,4 +1,4 @@
-"""Bounds from a look ahead: the keys of a change's first joins, for the large table after them.
+"""Lookahead of join keys: what a change is joined with first bounds the large table after it.
 
 A nation that changed has no key of a line; its suppliers have. They are found by joining the change
 with a small table, which is done twice then: once to ask for the keys, once in the refresh. And of
@@ -7,8 +7,8 @@ a thousand lines that changed few may have a part that the query asks for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -23,59 +23,32 @@ from python_ivm.algebra.nodes import (
     SemiJoin,
     WorkingTable,
 )
-from python_ivm.algebra.normalize import rebuilt
-from python_ivm.optimize.analysis.provenance import Key, Kinds, Origins, equalities, family
+from python_ivm.algebra.walks import rewritten
+from python_ivm.optimize.analysis.bounds import Bound, Range, is_bound, with_conditions
+from python_ivm.optimize.analysis.provenance import Key, Kinds, Provenance, equalities, family
 from python_ivm.optimize.analysis.reads import Read, bounds_of_pairs, changes_in, matches_nothing
-from python_ivm.optimize.data_skipping import Bound, Range, is_bound, with_conditions
+from python_ivm.optimize.context import Context, Lookahead
+from python_ivm.state.merge import Merge
 
 Pays = Callable[[Node, Read, str], bool]
 """Whether it pays to ask what a plan gives, in order to read less of a table by a column."""
 
 
-@dataclass(frozen=True)
-class Ahead:
-    """A look ahead.
-
-    Attributes:
-        near: What a change was joined with so far.
-        key: A column of it.
-        kind: The column's Spark type.
-        far: The column of a table that equals it.
-        or_null: Whether NULL equals NULL.
-        known: What bounds that column anyway, to few values; None if nothing does.
-    """
-
-    near: Node
-    key: ColumnRef
-    kind: str
-    far: ColumnRef
-    or_null: bool
-    known: Bound | None
-
-
-Ask = Callable[[Sequence[Ahead]], Sequence[Range | None]]
-"""The values of the keys; None where they are not few, or cannot be told."""
-
-
-def looked_ahead(plan: Node, kinds: Kinds, pays: Pays, ask: Ask) -> Node:
+def join_key_lookahead(merge: Merge, context: Context) -> Merge:
     """Bound what is read of tables that are joined to what a change was joined with.
 
-    As in ``delta/bounds.py`` the conditions are implied by equalities, and change no result.
+    As in data skipping the conditions are implied by equalities, and change no result.
 
     Args:
-        plan: A plan with the bounds that the keys of changes give.
-        kinds: The types of the sources' columns.
-        pays: Whether to ask.
-        ask: Gives the keys, for all looks at once; not called where there are none.
-
-    Returns:
-        The plan with further conditions.
+        merge: A MERGE with the bounds that the keys of changes give.
+        context: Is asked for the keys, for all joins at once, where that pays.
     """
-    looks = _Looks(kinds, pays)
+    plan = merge.rows
+    looks = _Looks(context.kinds, context.cost.pays_to_ask)
     chosen = {id(node): look for node in plan.walk() if (look := looks.best(node))}
-    if not chosen:
-        return plan
-    ranges = ask(list(chosen.values()))
+    if not chosen or context.answers.known_unseen & changes_in(plan):
+        return merge  # nothing to ask, or another plan comes in its place
+    ranges = context.answers.of_lookaheads(plan, list(chosen.values()))
     found = {
         place: (look, range_)
         for (place, look), range_ in zip(chosen.items(), ranges, strict=True)
@@ -97,7 +70,7 @@ def looked_ahead(plan: Node, kinds: Kinds, pays: Pays, ask: Ask) -> Node:
             node = with_conditions(node, held, stays_left=column in before.inputs[0].schema)
         return node
 
-    return rebuilt(plan, rule)
+    return replace(merge, rows=rewritten(plan, rule))
 
 
 def _is_news(found: Range, known: Bound | None) -> bool:
@@ -119,14 +92,14 @@ class _Looks:
     def __init__(self, kinds: Kinds, pays: Pays) -> None:
         self._kinds = kinds
         self._pays = pays
-        self._origins = Origins(kinds)
+        self._provenance = Provenance(kinds)
 
-    def best(self, node: Node) -> Ahead | None:
+    def best(self, node: Node) -> Lookahead | None:
         """A join's look ahead; at a table of which nothing is bounded yet rather than at others."""
         looks = list(self._of(node))
         return min(looks, key=lambda look: look.known is not None, default=None)
 
-    def _of(self, node: Node) -> Iterator[Ahead]:
+    def _of(self, node: Node) -> Iterator[Lookahead]:
         """A join's looks ahead that pay, from the change outwards."""
         if not isinstance(node, (Join, LeftJoin, SemiJoin)) or matches_nothing(node):
             return
@@ -136,7 +109,7 @@ class _Looks:
                 own = {column: bound for column, bound in few.items() if column in far.schema}
                 yield from self._between(node, near, far, own)
 
-    def also(self, node: Node, look: Ahead) -> Iterator[tuple[ColumnRef, bool]]:
+    def also(self, node: Node, look: Lookahead) -> Iterator[tuple[ColumnRef, bool]]:
         """Columns of a join's right side that equal those of a look in its left one.
 
         Spark finds them by itself where all joins are inner ones.
@@ -152,7 +125,7 @@ class _Looks:
 
     def _between(
         self, node: Node, near: Node, far: Node, few: Mapping[ColumnRef, Bound]
-    ) -> Iterator[Ahead]:
+    ) -> Iterator[Lookahead]:
         """The looks ahead at a part of a join, of which few values of some columns are asked."""
         if few and not _drops_rows_of_changes(near):
             return
@@ -164,17 +137,17 @@ class _Looks:
                 continue
             if few and column not in few:
                 continue
-            if not few and self._origins.keys(near, key):  # the change's own, which are known
+            if not few and self._provenance.keys(near, key):  # the change's own, which are known
                 continue
             found = self._looks_up(far, column, kind)
             if found is None:
                 continue
             if self._pays(near, self._read(far, found.source, few), found.column):
-                yield Ahead(near, key, kind, column, or_null, few.get(column))
+                yield Lookahead(near, key, kind, column, or_null, few.get(column))
 
     def _kind(self, node: Node, column: ColumnRef) -> str | None:
         """The Spark type of a key that a table has; None of others."""
-        found = self._origins.kinds(node, column)
+        found = self._provenance.kinds(node, column)
         kind = next(iter(found)) if len(found) == 1 else None
         return kind if family(kind) is not None else None
 
@@ -182,7 +155,7 @@ class _Looks:
         """What a column reads of the states of one table, if its values are like those of a key."""
         if family(self._kind(node, column)) != family(kind):
             return None
-        read = self._origins.read(node, column)
+        read = self._provenance.read(node, column)
         return min(read) if len({key.source for key in read}) == 1 else None
 
     def _read(self, node: Node, source: str, few: Mapping[ColumnRef, Bound]) -> Read:
@@ -190,7 +163,7 @@ class _Looks:
         found = {
             key.column: bound
             for column, bound in few.items()
-            for key in self._origins.read(node, column)
+            for key in self._provenance.read(node, column)
             if key.source == source
         }
         return Read(source, At.POST, found)

@@ -15,15 +15,14 @@ from sqlglot import exp
 from python_ivm.algebra.columns import ColumnRef, Named, beside, columns_of, substitute, under
 from python_ivm.algebra.conditions import conjuncts, null_rejected, true_or_null
 from python_ivm.algebra.nodes import Filter, Join, Node, Project, SemiJoin, Sort
-from python_ivm.algebra.normalize import bottom_up
-from python_ivm.algebra.plans import size
-from python_ivm.optimize.analysis.provenance import Kinds, Origins, family
+from python_ivm.algebra.walks import bottom_up, size
+from python_ivm.optimize.analysis.provenance import Kinds, Provenance, family
 
 _MOST_OPERATORS = 60
 """So many a list may have: lists in lists in lists would be read three by three by three times."""
 
 
-def not_in_by_key(plan: Node, kinds: Kinds) -> Node:
+def null_aware_anti_join(plan: Node, kinds: Kinds) -> Node:
     """Write NOT IN as three antijoins where two columns of like types are compared.
 
     Args:
@@ -33,7 +32,7 @@ def not_in_by_key(plan: Node, kinds: Kinds) -> Node:
     Returns:
         A plan with the same rows.
     """
-    origins = Origins(kinds)
+    provenance = Provenance(kinds)
 
     def rule(node: Node) -> Node:
         if not isinstance(node, SemiJoin) or not node.anti or size(node.right) > _MOST_OPERATORS:
@@ -42,7 +41,7 @@ def not_in_by_key(plan: Node, kinds: Kinds) -> Node:
         if compared is None:
             return node
         condition, asked, listed = compared
-        if not _alike(origins.kinds(node.left, asked), origins.kinds(node.right, listed)):
+        if not _alike(provenance.kinds(node.left, asked), provenance.kinds(node.right, listed)):
             return node
         others = tuple(c for c in node.conditions if c is not condition)
         left = node.left

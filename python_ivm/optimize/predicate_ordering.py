@@ -1,4 +1,4 @@
-"""Bounds in front of conditions that are dear to compute, as Spark does not move them there.
+"""Bounds in front of conditions that are expensive to compute, as Spark does not move them there.
 
 Spark moves a bound on a key down to the tables that have it, but computes a table's conditions in
 the order in which they come there: what the query itself asks first, and only of what is left
@@ -9,7 +9,6 @@ its rows are written before it.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -28,9 +27,11 @@ from python_ivm.algebra.nodes import (
     UnionAll,
     Window,
 )
-from python_ivm.algebra.plans import over
-from python_ivm.optimize.analysis.provenance import Kinds, Origins, equalities, family
-from python_ivm.optimize.data_skipping import BOUNDS, is_bound
+from python_ivm.algebra.walks import over, readers
+from python_ivm.optimize.analysis.bounds import BOUNDS, is_bound
+from python_ivm.optimize.analysis.provenance import Kinds, Provenance, equalities, family
+from python_ivm.optimize.context import Context
+from python_ivm.state.merge import Merge
 
 _CHEAP = (exp.Connector, exp.Cast, exp.Case, exp.If, exp.Coalesce)
 """Functions that take no longer than a comparison."""
@@ -69,26 +70,27 @@ Conditions = Sequence[exp.Expr]
 Bounds = Sequence[_Known]
 
 
-def early(plan: Node, kinds: Kinds) -> Node:
-    """Write bounds before conditions that are dear to compute.
+def predicate_ordering(merge: Merge, context: Context) -> Merge:
+    """Write bounds before predicates that are expensive to compute.
 
     Args:
-        plan: A plan with bounds (``delta/bounds.py``, ``delta/ahead.py``).
-        kinds: The types of the sources' columns.
+        merge: A MERGE with bounds.
+        context: Knows the types of the sources' columns.
 
     Returns:
-        The plan with its bounds in another order, and some more of them: it has the same rows.
-        Nothing is handed down to what several operators read.
+        It with its bounds in another order, and some more of them: it has the same rows. Nothing is
+        handed down to what several operators read.
     """
-    if not any(_is_dear(c) for node in plan.walk() for c in _conditions(node)):
-        return plan
-    return _Early(plan, kinds).visit(plan, ())
+    plan = merge.rows
+    if not any(is_expensive(c) for node in plan.walk() for c in _conditions(node)):
+        return merge
+    return replace(merge, rows=_Ordering(plan, context.kinds).visit(plan, ()))
 
 
-class _Early:
+class _Ordering:
     def __init__(self, plan: Node, kinds: Kinds) -> None:
-        self._origins = Origins(kinds)
-        self._readers = Counter(id(child) for node in plan.walk() for child in node.inputs)
+        self._provenance = Provenance(kinds)
+        self._readers = readers(plan)
         self._done: dict[int, Node] = {}
 
     def visit(self, node: Node, bounds: Bounds) -> Node:
@@ -101,7 +103,7 @@ class _Early:
     def _visited(self, node: Node, bounds: Bounds) -> Node:
         match node:
             case Filter(input=Join() as join) if self._readers[id(join)] == 1:
-                if any(map(_is_dear, join.conditions)):
+                if any(map(is_expensive, join.conditions)):
                     conditions = (*join.conditions, *_conditions(node))
                     return self._visited(replace(join, conditions=conditions), bounds)
                 return self._filtered(node, bounds)
@@ -164,8 +166,8 @@ class _Early:
         """Whether columns are compared as they are: a text that is no number may fail."""
         kinds: set[str | None] = set()
         for column in (one, other):
-            below = self._origins.input_with(node, column)
-            own = self._origins.kinds(below, column) if below is not None else None
+            below = self._provenance.input_with(node, column)
+            own = self._provenance.kinds(below, column) if below is not None else None
             kinds |= own or {None}
         families = set(map(family, kinds))
         return len(families) == 1 and None not in families
@@ -182,7 +184,7 @@ def _conditions(node: Node) -> list[exp.Expr]:
 
 
 def _joined(node: Join | LeftJoin | SemiJoin, inputs: tuple[Node, ...], bounds: Bounds) -> Node:
-    """A join over its new inputs, with those bounds that its dear conditions' tables have."""
+    """A join over its new inputs, with those bounds that its expensive predicates' tables have."""
     ordered = _ordered(node.conditions, bounds)
     if ordered != list(node.conditions):
         node = replace(node, conditions=tuple(ordered))
@@ -190,22 +192,22 @@ def _joined(node: Join | LeftJoin | SemiJoin, inputs: tuple[Node, ...], bounds: 
 
 
 def _ordered(conditions: Conditions, bounds: Bounds) -> list[exp.Expr]:
-    """Conditions, with bounds of the same tables before the first dear one.
+    """Conditions, with bounds of the same tables before the first expensive one.
 
     The query's own ones keep their order: one may guard the next.
     """
-    dear = [condition for condition in conditions if _is_dear(condition)]
-    if not dear:
+    expensive = [condition for condition in conditions if is_expensive(condition)]
+    if not expensive:
         return list(conditions)
-    tables = {column.relation for condition in dear for column in columns_of(condition)}
+    tables = {column.relation for condition in expensive for column in columns_of(condition)}
     near = [bound.written() for bound in bounds if bound.column.relation in tables]
     own = [condition for condition in conditions if is_bound(condition)]
     others = [condition for condition in conditions if not is_bound(condition)]
-    first = others.index(dear[0])
+    first = others.index(expensive[0])
     return [*others[:first], *dict.fromkeys((*own, *near)), *others[first:]]
 
 
-def _is_dear(condition: exp.Expr) -> bool:
+def is_expensive(condition: exp.Expr) -> bool:
     """Whether to compute a condition takes longer than to compare a number."""
     return not is_bound(condition) and any(
         isinstance(part, (exp.Func, exp.Like, exp.ILike)) and not isinstance(part, _CHEAP)

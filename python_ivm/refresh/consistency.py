@@ -20,9 +20,10 @@ from python_ivm.parse.parser import DIALECT, parse, pin_versions, quoted_name, t
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.remembering import Remembering
 from python_ivm.refresh.request import Request, Warehouse
-from python_ivm.refresh.statements import QUERY, relation_name, source_relations, text
+from python_ivm.refresh.statements import QUERY
 from python_ivm.refresh.versions import state_history
 from python_ivm.render.renderer import Renderer, listed
+from python_ivm.render.sources import relation_name, source_relations, text
 from python_ivm.sources.clock import Clock, Instant
 from python_ivm.sources.history import SourceVersion
 from python_ivm.state.maps import entries, is_map

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
 
 from sqlglot import exp
 
-from python_ivm.algebra.columns import ColumnRef
-from python_ivm.algebra.nodes import Node
 from python_ivm.algebra.normal_form import normal_forms
 from python_ivm.algebra.term import Changes, Term
-from python_ivm.delta.compile import delta
+from python_ivm.delta import delta
 from python_ivm.errors import IvmError
+from python_ivm.optimize import compiled
 from python_ivm.optimize.analysis.provenance import Key
-from python_ivm.optimize.data_skipping import Range
+from python_ivm.optimize.context import Context
+from python_ivm.optimize.cost import Cost
+from python_ivm.optimize.data_skipping import keys_looked_up
 from python_ivm.optimize.irrelevant_updates import relevant
 from python_ivm.qualify.schema import kind_of
-from python_ivm.refresh import statements as emit
-from python_ivm.refresh import versions
-from python_ivm.refresh.bounding import Bounding
+from python_ivm.refresh import statements, versions
 from python_ivm.refresh.maintained import Maintained, maintained
 from python_ivm.refresh.maintenance_graph import text
 from python_ivm.refresh.model import Model
@@ -29,12 +28,13 @@ from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.recomputation import recomputations
 from python_ivm.refresh.remembering import Remembering
 from python_ivm.refresh.request import Request, Warehouse
-from python_ivm.refresh.statement import Statement
+from python_ivm.render.sources import relation_name
+from python_ivm.render.sources import text as sql_text
 from python_ivm.sources.clock import CLOCK
 from python_ivm.sources.history import Change, SourceChange, SourceVersion
 from python_ivm.state.bookmark import Found
 from python_ivm.state.layout import STATE, Layout
-from python_ivm.state.recompute import difference
+from python_ivm.state.recompute import recompute
 
 
 def explain(request: Request, warehouse: Warehouse) -> str:
@@ -57,7 +57,7 @@ def explain(request: Request, warehouse: Warehouse) -> str:
         found = versions.state_history(asked, request.state)
         model = Model(request, asked, found)
         how = maintained(model, None)
-        title = f"{request.model}: {emit.relation_name(request.view)}"
+        title = f"{request.model}: {relation_name(request.view)}"
         parts = [title, "=" * len(title), _now(found)]
         if isinstance(how, Reason):
             told = f"Every change rebuilds the view in full ({how.code}): {how.text}"
@@ -98,8 +98,8 @@ def _stored(request: Request, layout: Layout) -> str:
     what = "the bag of its rows" if layout.is_bag else "one row for each group"
     if layout.is_global:
         what = "one row"
-    lines = [f"{emit.relation_name(request.state)} holds {what}:"]
-    lines += [f"  {key.name} = {emit.text(key.expression)}" for key in layout.keys]
+    lines = [f"{relation_name(request.state)} holds {what}:"]
+    lines += [f"  {key.name} = {sql_text(key.expression)}" for key in layout.keys]
     for counter in layout.counters:
         lines.append(f"  {counter.name} = {one_line(counter.build())}")
     return "\n".join(lines)
@@ -146,26 +146,22 @@ def _on_changes(
     request = model.request
     clock = model.clock(found.bookmark)
 
-    bounding = Bounding(model, current)
+    kinds = partial(kind_of, model.schemas())
     keys: set[Key] = set()
 
-    def noted(plan: Node, columns: Sequence[ColumnRef]) -> tuple[Node, Mapping[ColumnRef, Range]]:
-        keys.update(bounding.looked_up(plan, columns))
-        return plan, {}
-
-    def written(terms: list[Term], changes: Changes, sources: dict[str, SourceChange]) -> Statement:
-        statement, _ = emit.merge_statement(
-            request, how.layout, terms, changes, sources, clock, noted, found.version
-        )
-        return statement
+    def written(changes: Changes, sources: dict[str, SourceChange]) -> str:
+        """The terms of the delta, and the MERGE without what the changed keys would add to it."""
+        context = Context(kinds, Cost(model, {}), without=request.without_passes)
+        merge = compiled(how.layout, changes, context)
+        keys.update(keys_looked_up(merge, kinds))
+        statement = statements.merge_statement(request, merge, sources, clock, found.version)
+        terms = _told(delta(how.layout.input, changes))
+        return f"{terms}\n\n{_passes(context)}\n\n{statement.sql}"
 
     if model.asked:
         changes = Changes({CLOCK: False})
-        terms = delta(how.layout.input, changes)
-        if terms:
-            merge = written(terms, changes, current)
-            body = f"{_told(terms)}\n\n{merge.sql}"
-            sections.append(_section("When the clock moves", body))
+        if delta(how.layout.input, changes):
+            sections.append(_section("When the clock moves", written(changes, current)))
     for key in how.query.sources:
         now = current[key].post
         pre = found.bookmark.sources.get(key, now) if found.bookmark else now
@@ -174,12 +170,9 @@ def _on_changes(
             **current,
             key: replace(current[key], pre=pre, post=post, change=Change.GENERAL),
         }
-        changes = Changes({key: False})
-        terms = delta(how.layout.input, changes)
-        statement = written(terms, changes, changed)
-        body = f"{_told(terms)}\n\n{statement.sql}"
+        body = written(Changes({key: False}), changed)
         sections.append(_section(f"When {key} changes", body))
-    return sections + _layouts(keys, emit.relation_name(request.state))
+    return sections + _layouts(keys, relation_name(request.state))
 
 
 def _anew(
@@ -189,8 +182,8 @@ def _anew(
     if not how.comparable:
         return []
     clock = model.clock(found.bookmark)
-    differing = difference(how.layout)
-    merge = emit.anew_statement(model.request, how.layout, differing, current, clock, found.version)
+    planned = recompute(how.layout)
+    merge = statements.merge_statement(model.request, planned, current, clock, found.version)
     return [_section("When a change would be dearer to follow, or cannot be", merge.sql)]
 
 
@@ -219,13 +212,18 @@ def _told(terms: list[Term]) -> str:
     return "\n".join(f"{name}\n{_titles(some)}" for name, some in both.items() if some)
 
 
+def _passes(context: Context) -> str:
+    """Which passes of the optimizer changed the plan; the others ask for changed keys first."""
+    return f"Passes that changed the plan: {', '.join(context.changed) or 'none'}"
+
+
 def _titles(terms: list[Term]) -> str:
     return "\n".join(f"  {term.title}" for term in terms)
 
 
 def _build(model: Model, how: Maintained, current: dict[str, SourceChange]) -> str:
     quiet = replace(model.request, table_in_the_way=False)
-    statements = emit.build_statements(
+    built = statements.build_statements(
         quiet, model.reading.text, how.layout, current, model.clock(None), "", 0
     )
-    return ";\n\n".join(statement.sql for statement in statements)
+    return ";\n\n".join(statement.sql for statement in built)

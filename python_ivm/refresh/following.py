@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
-from python_ivm.algebra.nodes import Node
-from python_ivm.algebra.plans import size
-from python_ivm.algebra.term import Changes, Term
-from python_ivm.delta.compile import delta
-from python_ivm.refresh import statements as emit
-from python_ivm.refresh.bounding import Bounding
+from python_ivm.algebra.term import Changes
+from python_ivm.algebra.walks import size
+from python_ivm.optimize import COST_BASED, compiled, rewritten
+from python_ivm.optimize.context import Context
+from python_ivm.optimize.cost import Cost
+from python_ivm.qualify.schema import kind_of
+from python_ivm.refresh import statements
+from python_ivm.refresh.changed_keys import ChangedKeys
 from python_ivm.refresh.maintained import Maintained
 from python_ivm.refresh.model import Model
-from python_ivm.refresh.reading import ReadVolume
 from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.statement import Statement
 from python_ivm.sources.clock import CLOCK, Clock
 from python_ivm.sources.history import Change, SourceChange
-from python_ivm.state.layout import Layout
-from python_ivm.state.recompute import difference
+from python_ivm.state.merge import Merge
+from python_ivm.state.recompute import recompute
 
 _MOST_OPERATORS = 5000
 """How large a refresh Spark gets to plan: some 25 operators a second."""
@@ -38,6 +40,10 @@ class Followed:
     merge: Statement | None
     read: Mapping[str, SourceChange]
     anew: bool = False
+
+
+class TooLarge(Exception):
+    """A plan has more operators than Spark gets to plan."""
 
 
 @dataclass(frozen=True)
@@ -64,51 +70,63 @@ class Following:
         Args:
             read: The changes of those sources that changed, and that the query reads.
         """
-        bounding = Bounding(self.model, self.changes, self.clock, self.how.layout.input, set(read))
-        found = self._followed(read, bounding)
-        if not bounding.unseen:
-            return found
-        seen = {source: change for source, change in read.items() if source not in bounding.unseen}
-        if not seen and not self.clock_moved:
-            return Followed(None, seen)
-        return self._followed(seen, bounding)
-
-    def _followed(self, read: Mapping[str, SourceChange], bounding: Bounding) -> Followed | Reason:
         model, layout = self.model, self.how.layout
-        inserts = {key: change.change is Change.INSERTS for key, change in read.items()}
-        moved = Changes(inserts | ({CLOCK: False} if self.clock_moved else {}))
-        terms = delta(layout.input, moved)
-        too_large = _too_large(terms)
-        if too_large is not None:
-            return too_large
-        merge, source = emit.merge_statement(
-            model.request, layout, terms, moved, self.changes, self.clock, bounding,
-            model.found.version,
-        )  # fmt: skip
-        volume = ReadVolume(model, read)
-        differing = difference(layout)
-        if self.how.comparable and volume.is_dearer(source, differing):
-            anew = statement_anew(model, layout, differing, self.changes, self.clock)
-            return Followed(anew, read, anew=True)
-        return Followed(replace(merge, execution=volume.execution(source)), read)
+        cost = Cost(model, {source: change.rows for source, change in self.changes.items()})
+        answers = ChangedKeys(model, self.changes, cost, self.clock, layout.input, set(read))
+        context = Context(
+            partial(kind_of, model.schemas()),
+            cost,
+            answers,
+            follow=lambda unseen: self._merge(read, unseen, context),
+            recompute=recompute(layout) if self.how.comparable else None,
+            without=model.request.without_passes,
+        )
+        try:
+            merge = self._merge(read, (), context)
+        except TooLarge as error:
+            return Reason("PLAN_TOO_LARGE", str(error))
+        if merge.changes is None:
+            seen = read.keys() - answers.known_unseen
+            return Followed(self._statement(merge, cost), _only(read, seen), anew=True)
+        statement = self._statement(merge, cost) if merge.follows else None
+        return Followed(statement, _only(read, merge.follows))
+
+    def _merge(
+        self, read: Mapping[str, SourceChange], unseen: Collection[str], context: Context
+    ) -> Merge:
+        """The optimized MERGE that follows all changes but those of which the query sees nothing.
+
+        Raises:
+            TooLarge: If its plan is.
+        """
+        inserts = {
+            key: change.change is Change.INSERTS
+            for key, change in read.items()
+            if key not in unseen
+        }
+        changes = Changes(inserts | ({CLOCK: False} if self.clock_moved else {}))
+        merge = compiled(self.how.layout, changes, context)
+        operators = size(merge.rows)
+        if operators > _MOST_OPERATORS:
+            raise TooLarge(f"finding what changed takes {operators:,} operators; split the model")
+        return rewritten(merge, context, COST_BASED)
+
+    def _statement(self, merge: Merge, cost: Cost) -> Statement:
+        model = self.model
+        statement = statements.merge_statement(
+            model.request, merge, self.changes, self.clock, model.found.version
+        )
+        return replace(statement, execution=cost.execution(merge.rows))
 
 
-def statement_anew(
-    model: Model,
-    layout: Layout,
-    differing: Node,
-    sources: Mapping[str, SourceChange],
-    clock: Clock | None,
+def recomputing(
+    model: Model, merge: Merge, sources: Mapping[str, SourceChange], clock: Clock | None
 ) -> Statement:
     """The statement that computes the query anew, and writes the rows that differ."""
     version = model.found.version
-    anew = emit.anew_statement(model.request, layout, differing, sources, clock, version)
-    return replace(anew, execution=ReadVolume(model, {}).execution(differing))
+    statement = statements.merge_statement(model.request, merge, sources, clock, version)
+    return replace(statement, execution=Cost(model, {}).execution(merge.rows))
 
 
-def _too_large(terms: list[Term]) -> Reason | None:
-    operators = size(*(term.plan for term in terms))
-    if operators <= _MOST_OPERATORS:
-        return None
-    told = f"finding what changed takes {operators:,} operators; split the model"
-    return Reason("PLAN_TOO_LARGE", told)
+def _only(changes: Mapping[str, SourceChange], sources: Collection[str]) -> dict[str, SourceChange]:
+    return {source: change for source, change in changes.items() if source in sources}

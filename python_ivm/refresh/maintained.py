@@ -8,15 +8,17 @@ from functools import partial
 from python_ivm.algebra.term import Changes
 from python_ivm.bind.binder import Query, bind
 from python_ivm.bind.union_types import Types, known
-from python_ivm.delta.compile import delta
 from python_ivm.errors import InvalidModel, NotYetImplemented, Unsupported
-from python_ivm.optimize.null_aware_anti_join import not_in_by_key
+from python_ivm.optimize import compiled
+from python_ivm.optimize.context import Context
+from python_ivm.optimize.cost import Cost
+from python_ivm.optimize.null_aware_anti_join import null_aware_anti_join
 from python_ivm.parse.parser import DIALECT
 from python_ivm.qualify.clock_words import refuse_clock_words
 from python_ivm.qualify.determinism import refuse_places_of_rows
 from python_ivm.qualify.schema import kind_of
 from python_ivm.qualify.user_functions import check_user_functions
-from python_ivm.refresh import statements as emit
+from python_ivm.refresh import statements
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.printer import tree
 from python_ivm.refresh.questions import Described, Questions
@@ -94,7 +96,10 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
             asked = questions.arguments(query)
             types = asked | nested_columns(query, described) | questions.united
         decided = layout(query, types)
-        decided = replace(decided, input=not_in_by_key(decided.input, partial(kind_of, schemas)))
+        if null_aware_anti_join.__name__ not in model.request.without_passes:
+            decided = replace(
+                decided, input=null_aware_anti_join(decided.input, partial(kind_of, schemas))
+            )
         if described is not None:
             decided = replace(decided, columns=tuple(name for name, _ in described))
             _check_storable(questions, query, decided, described)
@@ -147,10 +152,11 @@ def _try(model: Model, query: Query, decided: Layout) -> None:
     """Plan a build and a change of every source, to know before anything is written."""
     current = model.current_versions()
     every = Changes({key: False for key in (*query.sources, CLOCK)})
-    terms = delta(decided.input, every)
+    context = Context(partial(kind_of, model.schemas()), Cost(model, {}))
     clock = model.clock(None)
-    emit.build_statements(model.request, model.reading.text, decided, current, clock, "", 0)
-    emit.merge_statement(model.request, decided, terms, every, current, clock)
+    statements.build_statements(model.request, model.reading.text, decided, current, clock, "", 0)
+    merge = compiled(decided, every, context)
+    statements.merge_statement(model.request, merge, current, clock)
 
 
 def _let_spark_judge(model: Model, error: InvalidModel) -> None:

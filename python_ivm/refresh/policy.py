@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from python_ivm.errors import Unsupported
 from python_ivm.parse.parser import TableReference
-from python_ivm.refresh import statements as emit
 from python_ivm.refresh import versions
 from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import Policy, Request, Warehouse
+from python_ivm.render.sources import relation_name
 
 _ALWAYS_WARN = frozenset({"SOURCE_NOT_DELTA", "STATE_MODIFIED", "PLANNER_ERROR", "NOT_PARSED"})
 _OF_THE_QUERY = frozenset({"NOT_YET_IMPLEMENTED", "NOT_PARSED", "SOURCE_NOT_DELTA"})
@@ -25,7 +25,7 @@ def check_change_feeds(
         if request.options.enable_change_feed:
             warehouse.enable_change_feed(table.parts)
             continue
-        name = emit.relation_name(table.parts)
+        name = relation_name(table.parts)
         return Reason(
             "CHANGE_FEED_OFF",
             f"{name} has no change feed, so that each change computes the view from all rows; "

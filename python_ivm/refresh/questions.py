@@ -17,9 +17,11 @@ from python_ivm.bind.binder import Query
 from python_ivm.bind.union_types import key
 from python_ivm.errors import NotYetImplemented
 from python_ivm.parse.parser import DIALECT, quoted_name
-from python_ivm.refresh import statements as emit
 from python_ivm.refresh.model import Model
+from python_ivm.refresh.statements import state_query
+from python_ivm.render.questions import probe_query
 from python_ivm.render.renderer import Renderer
+from python_ivm.render.sources import source_relations
 from python_ivm.sources.history import SourceChange
 from python_ivm.state.layout import Layout, arguments_to_type
 
@@ -86,7 +88,7 @@ class Questions:
                 many results: values of a type that has no order, for instance.
             Exception: Spark's, if it does not take another form of a query that it takes.
         """
-        body = emit.state_query(decided, self._current, self.model.clock(None))
+        body = state_query(decided, self._current, self.model.clock(None))
         try:
             return self.model.warehouse.describe(body)
         except Exception as error:
@@ -144,8 +146,8 @@ class Questions:
 
     def _types(self, rows: Node, items: tuple[Named, ...]) -> Described:
         """The types of expressions over a plan's rows."""
-        renderer = Renderer(emit.source_relations(self._current, self.model.clock(None)))
-        return self.model.warehouse.describe(emit.probe_query(rows, items, renderer))
+        renderer = Renderer(source_relations(self._current, self.model.clock(None)))
+        return self.model.warehouse.describe(probe_query(rows, items, renderer))
 
 
 def _can_be_written(kind: str) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
+from python_ivm.optimize.cost import Execution
 from python_ivm.parse.views import View
 from python_ivm.refresh.answers import Answers
 from python_ivm.refresh.request import Warehouse
-from python_ivm.refresh.statement import Execution
 from python_ivm.sources.clock import Instant
 from python_ivm.sources.history import Commit, DataFile, Detail
 

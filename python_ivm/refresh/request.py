@@ -8,8 +8,8 @@ from enum import Enum
 from typing import Protocol
 
 from python_ivm.errors import InvalidModel
+from python_ivm.optimize.cost import Execution
 from python_ivm.parse.views import View
-from python_ivm.refresh.statement import Execution
 from python_ivm.sources.clock import Instant
 from python_ivm.sources.history import Commit, DataFile, Detail
 
@@ -118,6 +118,8 @@ class Request:
         table_in_the_way: Whether a table stands under the view's name.
         properties: Further table properties of the state.
         location: Where the state's files go; None leaves it to the catalog.
+        without_passes: Names of passes of the optimizer to leave out, for tests and to find out
+            what one gains.
     """
 
     model: str
@@ -132,6 +134,7 @@ class Request:
     table_in_the_way: bool = False
     properties: Mapping[str, str] = field(default_factory=dict)
     location: str | None = None
+    without_passes: frozenset[str] = frozenset()
 
 
 class Warehouse(Protocol):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from python_ivm.optimize.cost import Execution
+
 
 class Kind(Enum):
     """What a statement does."""
@@ -21,17 +23,6 @@ class Kind(Enum):
     """Removes a table that stands where the view must."""
     CREATE_VIEW = "create_view"
     """Defines the public view."""
-
-
-class Execution(Enum):
-    """How Spark is to run a statement, by how much it reads (docs/decisions/0021)."""
-
-    USUAL = "usual"
-    """As the session's settings say."""
-    INTERPRETED = "interpreted"
-    """Without generated code: to compile it takes longer than it saves."""
-    PLANNED_ONCE = "planned_once"
-    """Nor planned anew by what its stages turn out to give: each of them gives little."""
 
 
 @dataclass(frozen=True)

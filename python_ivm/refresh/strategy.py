@@ -7,24 +7,24 @@ from dataclasses import replace
 
 from python_ivm.algebra.nodes import ClockFilter
 from python_ivm.errors import InvalidModel, IvmError
+from python_ivm.optimize.cost import Cost
 from python_ivm.parse.clock_calls import at
 from python_ivm.parse.parser import pin_versions, table_key
-from python_ivm.refresh import policy, versions
-from python_ivm.refresh import statements as emit
-from python_ivm.refresh.following import Following, statement_anew
+from python_ivm.refresh import policy, statements, versions
+from python_ivm.refresh.following import Following, recomputing
 from python_ivm.refresh.maintained import Maintained, maintained
 from python_ivm.refresh.model import Model
-from python_ivm.refresh.reading import ReadVolume
 from python_ivm.refresh.reason import Reason, planner_error
 from python_ivm.refresh.remembering import Remembering
 from python_ivm.refresh.request import OnConfigurationChange, Policy, Request, Warehouse
 from python_ivm.refresh.statement import Refresh, Statement, Strategy
+from python_ivm.render.sources import relation_name
 from python_ivm.sources.clock import Clock
 from python_ivm.sources.history import Change, SourceChange
 from python_ivm.state.bookmark import Bookmark
+from python_ivm.state.contents import contents
 from python_ivm.state.layout import Layout
-from python_ivm.state.recompute import FRESH, difference
-from python_ivm.state.tables import contents
+from python_ivm.state.recompute import FRESH, recompute
 
 
 def plan_refresh(
@@ -107,11 +107,11 @@ class Planner:
         if self.warehouse.history(self.request.state, 1):
             told = "the query was checked; --empty and --sample leave a built view as it is"
             return Refresh(Strategy.NOOP, "PARTIAL", told)
-        statements = emit.plain_statements(
+        planned = statements.plain_statements(
             self.request, self.request.sql, self.request.sql, columns, None, 0
         )
         told = "built by --empty or --sample; the next run builds it from all rows"
-        return Refresh(Strategy.FULL, "PARTIAL", told, tuple(statements))
+        return Refresh(Strategy.FULL, "PARTIAL", told, tuple(planned))
 
     # -- reasons ---------------------------------------------------------------------------
 
@@ -125,7 +125,7 @@ class Planner:
         if not intact:
             return Reason(
                 "STATE_MODIFIED",
-                f"{emit.relation_name(self.request.state)} was written by something else",
+                f"{relation_name(self.request.state)} was written by something else",
             )
         return None
 
@@ -137,10 +137,12 @@ class Planner:
         state = self.request.state
         if self.warehouse.columns(state) is None:
             return
-        own = self.warehouse.history(state, 1) and emit.QUERY in self.warehouse.properties(state)
+        own = self.warehouse.history(state, 1) and statements.QUERY in self.warehouse.properties(
+            state
+        )
         if not own:
             raise InvalidModel(
-                f"{emit.relation_name(state)} exists and is no state of a maintained model",
+                f"{relation_name(state)} exists and is no state of a maintained model",
                 hint="Drop it, or give the model another ivm_state_suffix.",
             )
 
@@ -149,7 +151,7 @@ class Planner:
         own = ".".join(self.request.view)
         if bookmark.model.lower() != own.lower():
             raise InvalidModel(
-                f"{emit.relation_name(self.request.state)} is the state of {bookmark.model}",
+                f"{relation_name(self.request.state)} is the state of {bookmark.model}",
                 hint="Give one of the two models another ivm_state_suffix or location_root. If the "
                 "other one is gone, drop the table.",
             )
@@ -184,7 +186,7 @@ class Planner:
         self, told: str, bookmark: Bookmark, changes: Mapping[str, SourceChange]
     ) -> Refresh:
         """No row to write, but the next bookmark."""
-        moved = self._committed(emit.keep_bookmark(self.request), bookmark, changes)
+        moved = self._committed(statements.keep_bookmark(self.request), bookmark, changes)
         return Refresh(Strategy.NOOP, "UNCHANGED", told, (moved,))
 
     def _incremental(self, bookmark: Bookmark, changes: dict[str, SourceChange]) -> Refresh:
@@ -246,12 +248,12 @@ class Planner:
     ) -> Statement | None:
         """The statement that computes the query anew; None if the state should not stay."""
         self.model.forget_sizes()  # of what was replaced they tell nothing
-        differing, fresh = difference(layout), contents(layout, FRESH)
-        if not ReadVolume(self.model, {}).keeps_state(differing, fresh):
+        merge, fresh = recompute(layout), contents(layout, FRESH)
+        if not Cost(self.model, {}).keeps_state(merge.rows, fresh):
             return None
         if not self._state_fits(layout, sources, clock):
             return None
-        return statement_anew(self.model, layout, differing, sources, clock)
+        return recomputing(self.model, merge, sources, clock)
 
     def _state_fits(
         self, layout: Layout, sources: Mapping[str, SourceChange], clock: Clock | None
@@ -261,7 +263,7 @@ class Planner:
         A fingerprint does not tell how they are spelled. And it may be of a source's columns that
         were asked at another moment than its version: tables are replaced while a run goes on.
         """
-        built = self.warehouse.describe(emit.state_query(layout, sources, clock))
+        built = self.warehouse.describe(statements.state_query(layout, sources, clock))
         shown = [name for name, _ in self.warehouse.describe(self.request.sql)]
         return dict(built) == self.warehouse.columns(self.request.state) and shown == list(
             self.warehouse.columns(self.request.view) or ()
@@ -282,8 +284,8 @@ class Planner:
         )
         if clock is not None:
             ranges = (*ranges, clock.range(self.model.asked))
-        statements = (*self._tuned(), merge)
-        return Refresh(Strategy.INCREMENTAL, why.code, why.text, statements, ranges)
+        planned = (*self._tuned(), merge)
+        return Refresh(Strategy.INCREMENTAL, why.code, why.text, planned, ranges)
 
     def _how_to_refresh(self, bookmark: Bookmark) -> Maintained | Reason:
         """The bound query, or why its state cannot be maintained."""
@@ -311,16 +313,16 @@ class Planner:
             instant=clock.post if clock is not None else None,
             sizes=self.model.sizes,
         )
-        fence = emit.fence(self.request, after.refresh)
+        fence = statements.fence(self.request, after.refresh)
         return replace(statement, bookmark=after.text(), fence=fence)
 
     def _tuned(self) -> list[Statement]:
         """What makes the MERGE cheaper where the last commit wrote large files."""
-        if emit.DELETION_VECTORS in self.request.properties:
+        if statements.DELETION_VECTORS in self.request.properties:
             return []
         commit = self.model.found.commit
         large = commit is not None and commit.bytes_rewritten > _LARGE_FILES
-        return [emit.mark_rows_as_deleted(self.request)] if large else []
+        return [statements.mark_rows_as_deleted(self.request)] if large else []
 
     def _full(self, reason: Reason, bookmark: Bookmark | None) -> Refresh:
         """A rebuild; under the policy ``strict`` an error instead of a fallback."""
@@ -345,7 +347,7 @@ class Planner:
         text = self.model.reading.text
         if isinstance(how, Maintained):
             after = replace(after, fingerprint=how.fingerprint, types=how.types)
-            statements = emit.build_statements(
+            planned = statements.build_statements(
                 self.request,
                 text,
                 how.layout,
@@ -361,15 +363,15 @@ class Planner:
                 pinned = at(pinned, after.instant)
             columns = [name for name, _ in self.warehouse.describe(self.request.sql)]
             _refuse_duplicates(columns)
-            statements = emit.plain_statements(
+            planned = statements.plain_statements(
                 self.request, text, pinned, columns, after.text(), number
             )
-        statements = self._keep_old_view(bookmark, after) + statements
+        planned = self._keep_old_view(bookmark, after) + planned
         return Refresh(
             Strategy.FULL,
             reason.code,
             reason.text,
-            tuple(statements),
+            tuple(planned),
             warning=policy.warning(self.request, reason, feeds, "rebuilt in full"),
         )
 
@@ -402,7 +404,7 @@ class Planner:
         if not commits or view is None:
             return []
         pinned = pin_versions(view.text, {table_key(self.request.state): commits[0].version})
-        return [emit.keep_view(self.request, pinned)] if pinned != view.text else []
+        return [statements.keep_view(self.request, pinned)] if pinned != view.text else []
 
     def _feeds(self) -> Reason | None:
         return policy.check_change_feeds(self.request, self.warehouse, self.model.tables)

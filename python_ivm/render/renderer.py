@@ -39,7 +39,7 @@ from python_ivm.algebra.nodes import (
     Window,
     WorkingTable,
 )
-from python_ivm.algebra.plans import ends_in_generate
+from python_ivm.algebra.walks import ends_in_generate
 from python_ivm.errors import Internal
 from python_ivm.sources.clock import with_literals
 

@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, Named, beside, columns_of, substitute, under
 from python_ivm.algebra.nodes import Aggregate, Node, Window
-from python_ivm.algebra.normalize import bottom_up
+from python_ivm.algebra.walks import bottom_up
 from python_ivm.bind.functions.aggregates import (
     APPROXIMATE,
     ROUNDING,

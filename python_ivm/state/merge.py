@@ -1,13 +1,14 @@
-"""The one MERGE that brings a state up to date.
+"""The one MERGE that brings a state up to date, as a plan and clauses.
 
-Its source is a plan like any other: the delta by group, and, where a deletion can have cost a
-group its stored value (a minimum, say), a look at the state and the new values of those groups.
+The plan of what it merges is one like any other: the delta by group, and, where a deletion can have
+cost a group its stored value (a minimum, say), a look at the state and the new values of those
+groups. The optimizer rewrites it, and ``render`` writes the statement.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -20,83 +21,64 @@ from python_ivm.algebra.nodes import (
     LeftJoin,
     Node,
     Project,
+    Reduction,
     Scan,
-    SemiJoin,
     UnionAll,
 )
-from python_ivm.algebra.normalize import merge_projections, share_deltas
-from python_ivm.algebra.plans import check
 from python_ivm.algebra.term import Changes, Term
-from python_ivm.optimize.data_skipping import Range
-from python_ivm.render.renderer import Renderer
 from python_ivm.state.counters import CHANGE, STORED, Counter, added, change, hidden, stored
 from python_ivm.state.layout import HASH, STATE, Layout
 from python_ivm.state.rows import row_hash, unless_equal
 
 CHANGED = "changed"
 """The relation of the delta by group."""
-_MOST_BOUNDS = 3
-"""By so many of its keys the state is bounded at most: the first ones tell its files best."""
 LOST = "__ivm_lost__"
 """Marks the groups whose stored values cannot be derived."""
 
 
-Bound = Callable[[Node, Sequence[ColumnRef]], tuple[Node, Mapping[ColumnRef, Range]]]
-"""Bounds what a plan joins to changed rows, and gives the ranges of its columns."""
+@dataclass(frozen=True)
+class Merge:
+    """A MERGE into a state, before it is written.
+
+    Attributes:
+        rows: The plan of what is merged. Each stored row is matched by at most one of its rows;
+            rows of a bag that have one hash stop the statement.
+        keys: Those of its columns that are the state's keys.
+        on: When a stored row, named ``STORED``, is the one that a merged row, named ``CHANGE``,
+            belongs to.
+        clauses: The WHEN clauses.
+        changes: Whose changes it follows; None where it computes the query anew.
+    """
+
+    rows: Node
+    keys: tuple[ColumnRef, ...]
+    on: tuple[exp.Expr, ...]
+    clauses: tuple[exp.When, ...]
+    changes: Changes | None = None
+
+    @property
+    def follows(self) -> frozenset[str]:
+        """The sources, and maybe the clock, whose changes it follows."""
+        return frozenset(self.changes.inserts_only if self.changes is not None else ())
 
 
-def unbounded(plan: Node, columns: Sequence[ColumnRef]) -> tuple[Node, Mapping[ColumnRef, Range]]:
-    """A plan as it is, where no change is there to bound it."""
-    return plan, {}
-
-
-def merge(
-    layout: Layout,
-    terms: list[Term],
-    changes: Changes,
-    state: exp.Table,
-    renderer: Renderer,
-    bound: Bound = unbounded,
-) -> tuple[exp.Merge, Node]:
-    """The MERGE that applies a delta to the state.
+def following(layout: Layout, terms: list[Term], changes: Changes) -> Merge:
+    """The MERGE that applies a delta to a state.
 
     Args:
         layout: The model's layout.
         terms: The delta of the layout's input; at least one.
         changes: Which sources changed.
-        state: The state table.
-        renderer: Renders the parts of this statement; reads the state as source ``STATE``.
-        bound: Bounds what is read by the keys of the changed rows.
-
-    Returns:
-        The statement, and the plan of its source. Each stored row is matched by at most one row of
-        that; rows of a bag that have one hash stop it.
     """
     update = _Update(layout, terms, changes)
-    source = share_deltas(merge_projections(update.source()))
-    columns = {c.name: c for c in source.schema}
-    source, ranges = bound(source, [columns[key.name] for key in layout.keys])
-    bounded = [key for key in layout.keys if columns[key.name] in ranges]
-    within = [
-        condition
-        for key in bounded[:_MOST_BOUNDS]
-        for condition in ranges[columns[key.name]].holds(stored(key.name), or_null=True)
-    ]
-    query = renderer.with_ctes(renderer.query(check(source)))
-    return merge_into(state, query, [*found_by(layout), *within], update.clauses()), source
-
-
-def merge_into(
-    state: exp.Table, query: exp.Query, on: list[exp.Expr], clauses: list[exp.When]
-) -> exp.Merge:
-    """A MERGE of a query's rows, named ``CHANGE``, into the state, named ``STORED``."""
-    target = state.copy()
-    target.set("alias", exp.TableAlias(this=exp.to_identifier(STORED)))
-    return exp.Merge(
-        this=target,
-        using=exp.Subquery(this=query, alias=exp.TableAlias(this=exp.to_identifier(CHANGE))),
-        on=exp.and_(*on) if on else exp.true(),
-        whens=exp.Whens(expressions=clauses),
+    rows = update.source()
+    columns = {column.name: column for column in rows.schema}
+    return Merge(
+        rows,
+        tuple(columns[key.name] for key in layout.keys),
+        tuple(found_by(layout)),
+        tuple(update.clauses()),
+        changes,
     )
 
 
@@ -274,7 +256,7 @@ class _Update:
             for k in layout.keys
         )
         fresh = Aggregate(
-            SemiJoin(self.changes.post(layout.input), lost, same),
+            Reduction(self.changes.post(layout.input), lost, same),
             "recomputed",
             layout.keys,
             tuple(Named(_new(c), c.build()) for c in self.endangered),

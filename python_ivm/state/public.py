@@ -41,7 +41,7 @@ def over_hidden_columns(view: exp.Query, hidden: Mapping[str, str]) -> exp.Query
     """A public view's tree under the new names of its state's hidden columns.
 
     Args:
-        view: The tree as :func:`python_ivm.state.tables.view_query` makes it; changed in place.
+        view: The tree as :func:`python_ivm.render.tables.view_query` makes it; changed in place.
         hidden: What :func:`hidden_columns` gives.
     """
     new = {stored.lower(): name for name, stored in hidden.items()}

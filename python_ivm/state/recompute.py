@@ -1,4 +1,4 @@
-"""The MERGE that computes a state anew, and writes the rows in which it differs.
+"""Recompute and diff: the MERGE that computes the query, and writes the rows that differ.
 
 It reads as much as a build and writes as little as a refresh, so that those who read the state's
 change feed see what changed and nothing else. It pays where following a change reads more than the
@@ -10,13 +10,12 @@ from __future__ import annotations
 from sqlglot import exp
 
 from python_ivm.algebra.columns import Named
+from python_ivm.algebra.invariants import check
 from python_ivm.algebra.nodes import COUNT, Filter, FullJoin, Join, Node, Project, Scan
-from python_ivm.algebra.plans import check
-from python_ivm.render.renderer import Renderer
+from python_ivm.state.contents import contents
 from python_ivm.state.counters import CHANGE, STORED, change, column_of
 from python_ivm.state.layout import HASH, STATE, Layout
-from python_ivm.state.merge import found_by, insertion, merge_into, same_keys, unless_collided
-from python_ivm.state.tables import contents
+from python_ivm.state.merge import Merge, found_by, insertion, same_keys, unless_collided
 
 FRESH = "fresh"
 """The relation of the state as it is computed."""
@@ -46,14 +45,11 @@ def difference(layout: Layout) -> Node:
     return check(Project(Filter(both, exp.or_(*differ)), CHANGE, (*either, *values)))
 
 
-def merge_anew(layout: Layout, differing: Node, state: exp.Table, renderer: Renderer) -> exp.Merge:
-    """The MERGE that makes the state what the query gives.
+def recompute(layout: Layout) -> Merge:
+    """The MERGE that makes a state what the query gives.
 
     Args:
         layout: The model's layout.
-        differing: The rows of :func:`difference`.
-        state: The state table.
-        renderer: Renders the parts of this statement; reads the state as source ``STATE``.
     """
     clauses = unless_collided(layout)
     if not layout.is_global:
@@ -63,5 +59,7 @@ def merge_anew(layout: Layout, differing: Node, state: exp.Table, renderer: Rend
     updates = [exp.EQ(this=exp.column(n, quoted=True), expression=value) for n, value in values]
     clauses.append(exp.When(matched=True, then=exp.Update(expressions=updates)))
     clauses.append(insertion(layout, [(name, value.copy()) for name, value in values]))
-    query = renderer.with_ctes(renderer.query(differing))
-    return merge_into(state, query, found_by(layout), clauses)
+    rows = difference(layout)
+    columns = {column.name: column for column in rows.schema}
+    keys = tuple(columns[key.name] for key in layout.keys)
+    return Merge(rows, keys, tuple(found_by(layout)), tuple(clauses))

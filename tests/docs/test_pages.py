@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from docs import examples, support
-from python_ivm.delta.compile import RULES
+from python_ivm.delta import RULES
 from python_ivm.errors import IvmError
 
 ROOT = Path(__file__).parents[2]

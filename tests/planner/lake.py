@@ -16,13 +16,14 @@ import duckdb
 import sqlglot
 from sqlglot import exp
 
+from python_ivm.optimize.cost import Execution
 from python_ivm.parse import clock_calls as clock
 from python_ivm.parse.modifiers import without_order
 from python_ivm.parse.parser import DIALECT
 from python_ivm.parse.views import View as SourceView
 from python_ivm.refresh.consistency import one_of_several
 from python_ivm.refresh.request import Options, Request
-from python_ivm.refresh.statement import Execution, Kind, Refresh, Statement, Strategy
+from python_ivm.refresh.statement import Kind, Refresh, Statement, Strategy
 from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.render.renderer import union_all
 from python_ivm.sources.clock import Instant

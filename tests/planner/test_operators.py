@@ -8,15 +8,16 @@ from typing import Any
 import pytest
 from sqlglot import exp
 
-from python_ivm.algebra.nodes import Node
-from python_ivm.optimize import predicate_ordering as early
-from python_ivm.optimize.analysis.provenance import Kinds
-from python_ivm.optimize.data_skipping import is_bound
-from python_ivm.refresh import bounding
-from python_ivm.refresh.bounding import Bounding
-from python_ivm.refresh.reading import ReadVolume
+from python_ivm import optimize
+from python_ivm.optimize import Pass, predicate_ordering
+from python_ivm.optimize.analysis.bounds import is_bound
+from python_ivm.optimize.context import Context
+from python_ivm.optimize.cost import Cost
+from python_ivm.refresh import following
+from python_ivm.refresh.changed_keys import ChangedKeys
 from python_ivm.refresh.statement import Strategy
 from python_ivm.refresh.storable import may_be_incomparable
+from python_ivm.state.merge import Merge
 from tests.planner.compare import assert_same
 from tests.planner.lake import Lake
 
@@ -549,7 +550,7 @@ def test_the_view_equals_its_query_through_random_rounds(
 
 def test_it_does_where_every_round_is_computed_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Which of the two a refresh does is a question of cost (``state/anew.py``)."""
-    monkeypatch.setattr(ReadVolume, "is_dearer", lambda *plans: True)
+    monkeypatch.setattr(Cost, "is_dearer", lambda *plans: True)
     reasons = {name: through_random_rounds(name, 1) for name in [*QUERIES, *CHOICES]}
     followed = {name for name, found in reasons.items() if "CHANGED" in found}
     for name in followed:  # a map may be stored, of which Spark cannot tell whether it changed
@@ -563,23 +564,24 @@ def test_it_does_where_keys_are_looked_up_ahead_and_handed_down(
     """Where it pays is a question of cost (``delta/ahead.py``, ``delta/early.py``)."""
     bounded: list[str] = []
     handed: list[str] = []
-    ask = Bounding._ahead
-    write = early.early
+    ask = ChangedKeys.of_lookaheads
+    write = predicate_ordering.predicate_ordering
 
     def noted(*arguments: Any) -> Any:
         found = ask(*arguments)
         bounded.extend([name] if any(found) else [])
         return found
 
-    def written(plan: Node, kinds: Kinds) -> Node:
-        found = write(plan, kinds)
-        handed.extend([name] if found is not plan else [])
+    def written(merge: Merge, context: Context) -> Merge:
+        found = write(merge, context)
+        handed.extend([name] if found.rows is not merge.rows else [])
         return found
 
-    monkeypatch.setattr(ReadVolume, "pays_to_ask", lambda *arguments: True)
-    monkeypatch.setattr(Bounding, "_ahead", noted)
-    monkeypatch.setattr(early, "_is_dear", is_no_bound)
-    monkeypatch.setattr(bounding, "early", written)
+    monkeypatch.setattr(Cost, "pays_to_ask", lambda *arguments: True)
+    monkeypatch.setattr(ChangedKeys, "of_lookaheads", noted)
+    monkeypatch.setattr(predicate_ordering, "is_expensive", is_no_bound)
+    passes = tuple(Pass(written) if each.rewrite is write else each for each in optimize.COST_BASED)
+    monkeypatch.setattr(following, "COST_BASED", passes)
     for name in [*QUERIES, *CHOICES]:
         through_random_rounds(name, 1)
     assert len(set(bounded)) > 20
@@ -588,7 +590,7 @@ def test_it_does_where_keys_are_looked_up_ahead_and_handed_down(
 
 def test_it_does_where_it_is_always_asked_what_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where it pays is a question of cost (``delta/relevant.py``)."""
-    monkeypatch.setattr(ReadVolume, "is_worth_a_question", lambda *arguments: True)
+    monkeypatch.setattr(Cost, "is_worth_a_question", lambda *arguments: True)
     reasons = {name: through_random_rounds(name, 1) for name in [*QUERIES, *CHOICES]}
     unseen = [name for name, found in reasons.items() if "UNCHANGED" in found]
     seen = [name for name, found in reasons.items() if found & {"CHANGED", "COMPUTED_ANEW"}]

@@ -10,8 +10,8 @@ import duckdb
 import pytest
 from hypothesis import currently_in_test_context, given, note, reject, settings
 
-from python_ivm.optimize import predicate_ordering as early
-from python_ivm.refresh.reading import ReadVolume
+from python_ivm.optimize import predicate_ordering
+from python_ivm.optimize.cost import Cost
 from python_ivm.refresh.statement import Refresh, Strategy
 from tests.planner.cases import MODEL, VIEW, Case, Round, apply, cases
 from tests.planner.compare import assert_same
@@ -141,8 +141,8 @@ def test_every_view_equals_its_query_after_every_round_of_changes(case: Case) ->
 def test_every_view_that_is_computed_anew_equals_its_query(case: Case) -> None:
     note(case.told())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ReadVolume, "is_dearer", lambda *plans: True)
-        patch.setattr(ReadVolume, "keeps_state", lambda *plans: True)
+        patch.setattr(Cost, "is_dearer", lambda *plans: True)
+        patch.setattr(Cost, "keeps_state", lambda *plans: True)
         check_by_duckdb(case)
 
 
@@ -153,9 +153,9 @@ def test_every_view_whose_keys_are_looked_up_ahead_and_handed_down_equals_its_qu
 ) -> None:
     note(case.told())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ReadVolume, "pays_to_ask", lambda *arguments: True)
-        patch.setattr(ReadVolume, "is_worth_a_question", lambda *arguments: True)
-        patch.setattr(early, "_is_dear", is_no_bound)
+        patch.setattr(Cost, "pays_to_ask", lambda *arguments: True)
+        patch.setattr(Cost, "is_worth_a_question", lambda *arguments: True)
+        patch.setattr(predicate_ordering, "is_expensive", is_no_bound)
         check_by_duckdb(case)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dbt.adapters.sparkivm.credentials import SparkIvmCredentials
-from python_ivm.refresh.reading import ReadVolume
+from python_ivm.optimize.cost import Cost
 from tests.spark.workbench import Bench
 
 
@@ -58,5 +58,5 @@ def rounds(pytestconfig: pytest.Config) -> int:
 def follow_changes() -> Iterator[None]:
     """Refreshes follow what changed, though views of such small tables are cheaper anew."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ReadVolume, "is_dearer", lambda *plans: False)
+        patch.setattr(Cost, "is_dearer", lambda *plans: False)
         yield

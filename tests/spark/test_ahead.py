@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from python_ivm.optimize.data_skipping import Range
-from python_ivm.optimize.join_key_lookahead import Ahead
-from python_ivm.refresh.bounding import Bounding
-from python_ivm.refresh.reading import ReadVolume
+from python_ivm.algebra.nodes import Node
+from python_ivm.optimize.analysis.bounds import Range
+from python_ivm.optimize.context import Lookahead
+from python_ivm.optimize.cost import Cost
+from python_ivm.refresh.changed_keys import ChangedKeys
 from tests.spark.workbench import Bench
 
 
@@ -17,15 +18,15 @@ from tests.spark.workbench import Bench
 def ranges(monkeypatch: pytest.MonkeyPatch) -> list[Range | None]:
     """Those that are found; every look ahead pays."""
     found: list[Range | None] = []
-    ask = Bounding._ahead
+    ask = ChangedKeys.of_lookaheads
 
-    def noted(bounding: Bounding, looks: Sequence[Ahead]) -> Sequence[Range | None]:
-        answers = ask(bounding, looks)
+    def noted(keys: ChangedKeys, plan: Node, looks: Sequence[Lookahead]) -> Sequence[Range | None]:
+        answers = ask(keys, plan, looks)
         found.extend(answers)
         return answers
 
-    monkeypatch.setattr(ReadVolume, "pays_to_ask", lambda *arguments: True)
-    monkeypatch.setattr(Bounding, "_ahead", noted)
+    monkeypatch.setattr(Cost, "pays_to_ask", lambda *arguments: True)
+    monkeypatch.setattr(ChangedKeys, "of_lookaheads", noted)
     return found
 
 

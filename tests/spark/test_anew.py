@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from python_ivm.refresh.reading import ReadVolume
+from python_ivm.optimize.cost import Cost
 from tests.spark.workbench import Bench
 
 
 @pytest.fixture(autouse=True)
 def anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ReadVolume, "is_dearer", lambda *plans: True)
+    monkeypatch.setattr(Cost, "is_dearer", lambda *plans: True)
 
 
 def test_only_rows_that_differ_are_written(bench: Bench) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from python_ivm.refresh.reading import ReadVolume
+from python_ivm.optimize.cost import Cost
 from tests.spark.workbench import Bench
 
 COLUMNS = (
@@ -21,7 +21,7 @@ ROWS = [
 @pytest.fixture(autouse=True)
 def asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every refresh asks what its query sees, which else pays for large tables only."""
-    monkeypatch.setattr(ReadVolume, "is_worth_a_question", lambda *arguments: True)
+    monkeypatch.setattr(Cost, "is_worth_a_question", lambda *arguments: True)
 
 
 def test_a_change_that_no_query_sees_moves_bookmarks_alone(bench: Bench) -> None:

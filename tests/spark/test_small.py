@@ -7,9 +7,10 @@ from collections.abc import Callable
 import pytest
 
 from dbt.adapters.sparkivm.bridge.conf import DICTIONARIES, EXECUTIONS, LISTED
-from python_ivm.refresh import bounding, reading, strategy
+from python_ivm.optimize import cost
+from python_ivm.optimize.cost import Execution
+from python_ivm.refresh import changed_keys, strategy
 from python_ivm.refresh.model import Model
-from python_ivm.refresh.statement import Execution
 from tests.spark import workbench
 from tests.spark.workbench import Bench, query
 
@@ -117,7 +118,7 @@ def test_a_users_own_setting_of_parquet_is_set_again(
 
 
 @pytest.mark.parametrize("bench", [USUAL], indirect=True, ids=["usual"])
-@pytest.mark.parametrize("rows", [1, reading.FEW_ROWS + 1])
+@pytest.mark.parametrize("rows", [1, cost.FEW_ROWS + 1])
 def test_questions_for_few_keys_are_not_compiled(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, rows: int
 ) -> None:
@@ -148,7 +149,7 @@ def test_sources_are_asked_together_of_which_one_has_more_keys(
     bench.table("c", "d date, x int", "(date'2024-01-01', 1)", "(date'2024-01-09', 2)")
     view = bench.view("select v, w, x from a join b on b.k = a.k join c on c.d = a.d")
     for most in (1000, 1):
-        monkeypatch.setattr(bounding, "_MOST_LISTED", most)
+        monkeypatch.setattr(changed_keys, "_MOST_LISTED", most)
         bench.sql(
             "insert into a values (1, date'2024-01-09', 5), (4, date'2024-01-01', 6)",
             "insert into b values (2, 7), (4, 8)",

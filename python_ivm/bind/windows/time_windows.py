@@ -23,7 +23,7 @@ from python_ivm.algebra.nodes import (
     Project,
     Window,
 )
-from python_ivm.algebra.plans import OncePerNode
+from python_ivm.algebra.walks import OncePerNode
 from python_ivm.bind.generators import hidden_view
 from python_ivm.bind.windows import window_functions as windows
 from python_ivm.errors import NotYetImplemented

@@ -21,7 +21,7 @@ from python_ivm.algebra.nodes import (
     UnionAll,
     Window,
 )
-from python_ivm.algebra.plans import OncePerNode
+from python_ivm.algebra.walks import OncePerNode
 
 DATE = "date"
 WHOLE_NUMBERS = frozenset({"tinyint", "smallint", "int", "bigint"})
@@ -42,7 +42,7 @@ Tables = frozenset[tuple[str, str, At]]
 """Columns of tables: source, column and state."""
 
 
-class Origins:
+class Provenance:
     """The tables' columns that hold the values of a plan's columns."""
 
     def __init__(self, kinds: Kinds) -> None:

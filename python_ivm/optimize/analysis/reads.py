@@ -35,9 +35,9 @@ from python_ivm.algebra.nodes import (
     UnionAll,
     Window,
 )
-from python_ivm.algebra.plans import OncePerNode
+from python_ivm.algebra.walks import OncePerNode
+from python_ivm.optimize.analysis.bounds import BOUNDS, Bound
 from python_ivm.optimize.analysis.provenance import equalities
-from python_ivm.optimize.data_skipping import BOUNDS, Bound
 
 
 @dataclass(frozen=True)

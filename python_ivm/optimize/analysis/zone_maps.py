@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from python_ivm.optimize.analysis.bounds import Bound
 from python_ivm.optimize.analysis.reads import Read
-from python_ivm.optimize.data_skipping import Bound
 from python_ivm.sources.history import DataFile
 
 _APART = 1.5

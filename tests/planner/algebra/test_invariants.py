@@ -6,9 +6,9 @@ import pytest
 from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, Named, substitute
+from python_ivm.algebra.invariants import check
 from python_ivm.algebra.nodes import Aggregate, Filter, Join, Node, Project, Scan, Sort, UnionAll
 from python_ivm.algebra.normalize import RULES, normalize
-from python_ivm.algebra.plans import check
 from python_ivm.errors import Internal
 from python_ivm.refresh.printer import tree
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from dbt.adapters.sparkivm.bridge.warehouse import Query
 from python_ivm.parse.parser import quoted_name
-from python_ivm.refresh.statements import string
+from python_ivm.render.sources import string
 
 _TEXT = "View Text"
 _COMMENT = "Comment"

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.sparkivm.connection.session import SessionHandle
-from python_ivm.refresh.statement import Execution
+from python_ivm.optimize.cost import Execution
 
 
 class Conf(Protocol):

@@ -12,10 +12,10 @@ from dbt_common.exceptions import DbtRuntimeError
 from sqlglot import exp
 
 from dbt.adapters.sparkivm.bridge.conf import Conf, StatementConf, changed, executed
+from python_ivm.optimize.cost import Execution
 from python_ivm.parse.parser import DIALECT, quoted_name
 from python_ivm.parse.views import View
 from python_ivm.refresh.answers import Answers
-from python_ivm.refresh.statement import Execution
 from python_ivm.refresh.versions import CHANGE_FEED
 from python_ivm.sources.clock import Instant
 from python_ivm.sources.history import Commit, DataFile, Detail

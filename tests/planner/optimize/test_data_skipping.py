@@ -6,8 +6,8 @@ import datetime as dt
 
 import pytest
 
-from python_ivm.optimize.data_skipping import Range
-from python_ivm.refresh import bounding
+from python_ivm.optimize.analysis.bounds import Range
+from python_ivm.refresh import changed_keys
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.statement import Kind
 from tests.planner.lake import Lake
@@ -217,7 +217,7 @@ def test_many_keys_are_a_range_and_few_are_listed(
     sql = "select a.v, b.w from s.a a join s.b b on a.k = b.k"
     text = merged(lake, sql)
     assert "b.k BETWEEN 3 AND 5 AND b.k IN (3, 5)" in text
-    monkeypatch.setattr(bounding, "_MOST_LISTED", 2)
+    monkeypatch.setattr(changed_keys, "_MOST_LISTED", 2)
     lake.change("a", insert=[(k, None, None, 1) for k in (2, 4, 8)])
     lake.run("m", sql)
     lake.check("m")

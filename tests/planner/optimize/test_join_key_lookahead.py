@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from python_ivm.refresh import bounding
-from python_ivm.refresh.reading import FEW_ROWS, ReadVolume
-from python_ivm.refresh.statement import Execution, Strategy
+from python_ivm.optimize.cost import FEW_ROWS, Cost, Execution
+from python_ivm.refresh import changed_keys
+from python_ivm.refresh.statement import Strategy
 from python_ivm.sources.history import DataFile
 from tests.planner.lake import Lake
 
@@ -232,7 +232,7 @@ def test_of_a_table_that_is_not_laid_out_by_them_it_is_not_asked(parts: Lake) ->
 
 
 def test_many_keys_bound_nothing(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounding, "_MOST_AHEAD", 3)
+    monkeypatch.setattr(changed_keys, "_MOST_AHEAD", 3)
     assert "l.sk BETWEEN" not in merged(lake, SALES)
 
 
@@ -332,7 +332,7 @@ def test_keys_that_are_all_null_do_not_bound_a_join_where_null_equals_null(
     lake: Lake, monkeypatch: pytest.MonkeyPatch, rest: str
 ) -> None:
     """It was taken for one without a match, as the join below it by the same key."""
-    monkeypatch.setattr(ReadVolume, "pays_to_ask", lambda *arguments: True)
+    monkeypatch.setattr(Cost, "pays_to_ask", lambda *arguments: True)
     rows = {
         "a": [(1, 1, 1)],
         "b": [(1, None, 1), (2, None, 5)],

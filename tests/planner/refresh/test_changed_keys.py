@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from python_ivm.refresh import bounding
-from python_ivm.refresh.statement import Execution
+from python_ivm.optimize.cost import Execution
+from python_ivm.refresh import changed_keys
 from tests.planner.lake import Lake
 
 MODEL = (
@@ -52,7 +52,7 @@ def test_all_changed_sources_are_asked_at_once(lake: Lake) -> None:
 def test_those_with_many_keys_are_asked_for_ranges_at_once(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bounding, "_MOST_LISTED", 1)
+    monkeypatch.setattr(changed_keys, "_MOST_LISTED", 1)
     merge = refreshed(lake)
     assert len(lake.asked) == 3
     assert "l.ok BETWEEN 3 AND 9" in merge

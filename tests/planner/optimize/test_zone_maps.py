@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import pytest
 
+from python_ivm.optimize.analysis.bounds import Range
 from python_ivm.optimize.analysis.reads import reads
 from python_ivm.optimize.analysis.zone_maps import share
-from python_ivm.optimize.data_skipping import Range
 from python_ivm.sources.history import DataFile
-from tests.planner.refresh.test_reading import KEY, files, joined, keys
+from tests.planner.optimize.test_cost import KEY, files, joined, keys
 
 LAID_OUT = [(0, 500_000), (500_001, 10**6)]
 

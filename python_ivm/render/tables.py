@@ -1,15 +1,13 @@
-"""The statements that create a model's state and its public view."""
+"""The queries that a model's state and its public view are made from."""
 
 from __future__ import annotations
 
 from sqlglot import exp
 
-from python_ivm.algebra.columns import Named
-from python_ivm.algebra.nodes import COUNT, Aggregate, Sort
-from python_ivm.algebra.term import Changes
+from python_ivm.algebra.nodes import COUNT, Sort
 from python_ivm.render.renderer import Renderer, bare, listed
+from python_ivm.state.contents import contents
 from python_ivm.state.layout import HASH, Layout
-from python_ivm.state.rows import row_hash
 
 
 def build_query(layout: Layout, renderer: Renderer) -> exp.Query:
@@ -24,21 +22,6 @@ def build_query(layout: Layout, renderer: Renderer) -> exp.Query:
     items = sorted(select.selects, key=lambda item: leading.get(item.alias_or_name, 2))
     select.set("expressions", items)
     return renderer.with_ctes(select)
-
-
-def contents(layout: Layout, relation: str) -> Aggregate:
-    """The plan of a state's contents, computed from the sources as they are now.
-
-    Args:
-        layout: The model's layout.
-        relation: The name of the plan's rows.
-    """
-    first, *others = layout.counters
-    measures = [Named(first.name, first.build())]
-    if layout.is_bag:
-        measures.append(Named(HASH, row_hash([k.expression for k in layout.keys])))
-    measures += [Named(counter.name, counter.build()) for counter in others]
-    return Aggregate(Changes({}).post(layout.input), relation, layout.keys, tuple(measures))
 
 
 def view_query(layout: Layout, state: exp.Table) -> exp.Query:

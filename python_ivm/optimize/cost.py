@@ -1,16 +1,16 @@
-"""How much a refresh reads: how Spark is to run it, and whether the query itself reads less."""
+"""What a refresh costs: how Spark is to run it, and whether to compute the query costs less."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
+from enum import Enum
+from typing import Protocol
 
 from python_ivm.algebra.nodes import At, Node
-from python_ivm.algebra.plans import size
+from python_ivm.algebra.walks import size
 from python_ivm.optimize.analysis.reads import Read, changes_in, reads
 from python_ivm.optimize.analysis.zone_maps import ColumnLayout, share
-from python_ivm.refresh.model import Model
-from python_ivm.refresh.statement import Execution
-from python_ivm.sources.history import SourceChange
+from python_ivm.sources.history import DataFile
 from python_ivm.state.layout import STATE
 
 FEW_ROWS = 20_000
@@ -41,13 +41,51 @@ _FRACTION = 2
 """So many times more must be read of it than to find the keys of that part."""
 
 
-class ReadVolume:
-    """How much a refresh reads, as far as histories, sizes and statistics of files tell."""
+SMALL = 8 * 2**20
+"""Up to so many bytes a table is read as fast as its files are chosen."""
 
-    def __init__(self, model: Model, changes: Mapping[str, SourceChange]) -> None:
-        """Take the model, and what happened to the sources whose change is read."""
-        self._model = model
-        self._rows = {source: change.rows for source, change in changes.items()}
+
+class Execution(Enum):
+    """How Spark is to run a statement, by how much it reads (docs/decisions/0021)."""
+
+    USUAL = "usual"
+    """As the session's settings say."""
+    INTERPRETED = "interpreted"
+    """Without generated code: to compile it takes longer than it saves."""
+    PLANNED_ONCE = "planned_once"
+    """Nor planned anew by what its stages turn out to give: each of them gives little."""
+
+
+class Statistics(Protocol):
+    """What is known of tables, by planner key; the model's own state is one of them."""
+
+    def size(self, source: str) -> int | None:
+        """A table's size in bytes; None if unknown."""
+
+    def files(self, source: str) -> Sequence[DataFile] | None:
+        """A table's files; None if they cannot be told cheaply, or are many."""
+
+    def is_state(self, source: str) -> bool:
+        """Whether a table is the state of a model."""
+
+
+class Cost:
+    """What plans cost, as far as histories, sizes and statistics of files tell."""
+
+    def __init__(self, statistics: Statistics, changed_rows: Mapping[str, int | None]) -> None:
+        """Take what is known.
+
+        Args:
+            statistics: Sizes and files of tables.
+            changed_rows: How many rows of each source changed; None if that is not known.
+        """
+        self._statistics = statistics
+        self._rows = changed_rows
+
+    def is_large(self, source: str) -> bool:
+        """Whether it pays to bound what is read of a table."""
+        size = self._statistics.size(source)
+        return size is None or size > SMALL
 
     def execution(self, *plans: Node, merges: bool = True) -> Execution:
         """How Spark is to run a statement.
@@ -72,7 +110,7 @@ class ReadVolume:
                 return Execution.USUAL
         return Execution.PLANNED_ONCE if total <= FEW_BYTES else Execution.INTERPRETED
 
-    def is_dearer(self, following: Node, anew: Node) -> bool:
+    def is_dearer(self, following: Node, anew: Node, sources: Collection[str]) -> bool:
         """Whether to follow what changed costs more than to compute the query anew.
 
         Bytes are counted, and operators, each of which Spark plans and starts: of large tables the
@@ -81,9 +119,10 @@ class ReadVolume:
 
         Args:
             following: The plan of what a MERGE merges that applies what changed.
-            anew: That of one which finds what differs from the query (``state/anew.py``).
+            anew: That of one which finds what differs from the query (``state/recompute.py``).
+            sources: The sources whose changes are followed.
         """
-        if None in self._rows.values():
+        if any(self._rows.get(source) is None for source in sources):
             return False
         follow = self._cost(following)
         if follow is None or follow <= _WORTH:  # then no size is asked for the other
@@ -95,7 +134,7 @@ class ReadVolume:
         """Whether to look for what differs from the state takes little more than to replace it.
 
         Args:
-            differing: The plan of the rows that differ from the query (``state/anew.py``).
+            differing: The plan of the rows that differ from the query (``state/recompute.py``).
             fresh: That of the query's rows.
         """
         look, replaced = self._cost(differing), self._cost(fresh)
@@ -115,7 +154,7 @@ class ReadVolume:
         """
         if not self._changed_little(near):
             return False
-        whole = self._model.size(far.source)
+        whole = self._statistics.size(far.source)
         if whole is None or whole < _FAR:
             return False
         spared = whole * (self._spared(far, key) if far.keys else 1)
@@ -126,10 +165,10 @@ class ReadVolume:
 
     def _spared(self, read: Read, key: str) -> float:
         """Which part of a table is not read any more if one of its keys has very few values."""
-        layout = ColumnLayout.of(self._model.files(read.source) or (), key)
+        layout = ColumnLayout.of(self._statistics.files(read.source) or (), key)
         if layout is None or not layout.is_by_key:
             return 0.0
-        return FEW_LEFT * share(read, self._model.files, 0.0)
+        return FEW_LEFT * share(read, self._statistics.files, 0.0)
 
     def is_worth_a_question(self, plan: Node) -> bool:
         """Whether a plan reads so much that it pays to ask first whether it is to be read."""
@@ -161,10 +200,10 @@ class ReadVolume:
 
     def _weighed(self, read: Read, unknown: float, few_left: float) -> float | None:
         """The bytes of a read, those of states for more; None if its table's are not known."""
-        part = share(read, self._model.files, unknown) if read.keys else 1.0
-        bytes_ = self._model.size(read.source) if part else 0
+        part = share(read, self._statistics.files, unknown) if read.keys else 1.0
+        bytes_ = self._statistics.size(read.source) if part else 0
         if bytes_ is None:
             return None
         is_few = any(bound.is_few for bound in read.keys.values())
-        weight = STATE_WEIGHT if self._model.is_state(read.source) else 1
+        weight = STATE_WEIGHT if self._statistics.is_state(read.source) else 1
         return bytes_ * part * weight * (few_left if is_few else 1)

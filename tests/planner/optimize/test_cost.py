@@ -20,17 +20,17 @@ from python_ivm.algebra.nodes import (
     Scan,
     UnionAll,
 )
-from python_ivm.optimize.data_skipping import Range
-from python_ivm.refresh.reading import (
+from python_ivm.optimize.analysis.bounds import Range
+from python_ivm.optimize.cost import (
     DROPPED,
     FEW_BYTES,
     FEW_ROWS,
     SOME_BYTES,
     STATE_WEIGHT,
-    ReadVolume,
+    Cost,
+    Execution,
 )
-from python_ivm.refresh.statement import Execution
-from python_ivm.sources.history import Change, Commit, DataFile, SourceChange, SourceVersion, since
+from python_ivm.sources.history import Commit, DataFile, SourceVersion, since
 from python_ivm.state.layout import STATE
 
 KEY = ColumnRef("b", "k")
@@ -71,13 +71,7 @@ def keys(*values: int, every: bool = True) -> list[exp.Expr]:
 
 
 def execution(model: Sizes, plan: Node, *rows: int | None) -> Execution:
-    version = SourceVersion(1, "1")
-    changes = {
-        source: SourceChange(("s", source[2:]), version, version, Change.GENERAL, rows=n)
-        for source, n in zip(("s.a", "s.c"), rows, strict=False)
-    }
-    known: Any = model
-    return ReadVolume(known, changes).execution(plan)
+    return Cost(model, dict(zip(("s.a", "s.c"), rows, strict=False))).execution(plan)
 
 
 def is_little(model: Sizes, plan: Node, *rows: int | None) -> bool:
@@ -119,7 +113,7 @@ def test_bytes_of_which_few_rows_are_left_count_for_less_without_code() -> None:
 
 def test_a_question_reads_no_target() -> None:
     known: Any = Sizes({STATE: 2**40, "s.b": FEW_BYTES // 2})
-    volume = ReadVolume(known, {})
+    volume = Cost(known, {})
     twice = (Scan("s.b", "b", ("k",)), Scan("s.b", "c", ("k",)))
     assert volume.execution(*twice, merges=False) is Execution.PLANNED_ONCE
     assert volume.execution(*twice, twice[0], merges=False) is Execution.INTERPRETED
@@ -238,10 +232,7 @@ def test_commits_add_up() -> None:
 
 
 def is_dearer(model: Sizes, following: Node, anew: Node, rows: int | None = 1) -> bool:
-    version = SourceVersion(1, "1")
-    change = SourceChange(("s", "a"), version, version, Change.GENERAL, rows=rows)
-    known: Any = model
-    return ReadVolume(known, {"s.a": change}).is_dearer(following, anew)
+    return Cost(model, {"s.a": rows}).is_dearer(following, anew, {"s.a"})
 
 
 def both_states() -> Node:

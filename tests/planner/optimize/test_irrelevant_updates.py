@@ -9,12 +9,12 @@ import pytest
 
 from python_ivm.bind.binder import bind
 from python_ivm.bind.union_types import known
+from python_ivm.optimize.cost import Cost, Execution
 from python_ivm.optimize.irrelevant_updates import comparable, relevant
 from python_ivm.parse.parser import DIALECT, parse
 from python_ivm.qualify.schema import TableSchema, kind_of
-from python_ivm.refresh import bounding
-from python_ivm.refresh.reading import ReadVolume
-from python_ivm.refresh.statement import Execution, Strategy
+from python_ivm.refresh import changed_keys
+from python_ivm.refresh.statement import Strategy
 from tests.planner.lake import Lake, Row
 from tests.planner.stories import View
 
@@ -25,7 +25,7 @@ SCHEMAS = {f"s.{name}": TableSchema(("s", name), COLUMNS) for name in "ab"}
 @pytest.fixture
 def lake(monkeypatch: pytest.MonkeyPatch) -> Lake:
     """Two tables that are so large that it is asked what the query sees of a change."""
-    monkeypatch.setattr(ReadVolume, "is_worth_a_question", lambda *arguments: True)
+    monkeypatch.setattr(Cost, "is_worth_a_question", lambda *arguments: True)
     made = Lake()
     for name in "ab":
         columns = {column: kind for column, kind in COLUMNS.items() if column != "x"}
@@ -170,7 +170,7 @@ def test_added_rows_are_only_asked_for_the_condition(lake: Lake) -> None:
 def test_many_keys_are_not_asked_for_if_the_query_sees_none_of_them(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bounding, "_MOST_LISTED", 1)
+    monkeypatch.setattr(changed_keys, "_MOST_LISTED", 1)
     view = View(lake, SQL)
     change = {"delete": [(k, 10 * k, f"t{k}") for k in (1, 2, 4)]}
     lake.change("a", **change, insert=[(k, 7, f"t{k}") for k in (1, 2, 4)])
@@ -183,7 +183,7 @@ def test_many_keys_are_not_asked_for_if_the_query_sees_none_of_them(
 def test_of_many_changed_rows_it_is_not_found_out_which_stayed_the_same(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bounding, "_MOST_NETTED", 1)
+    monkeypatch.setattr(changed_keys, "_MOST_NETTED", 1)
     view = View(lake, SQL)
     gone = [(1, 10, "t1"), (2, 20, "t2")]
     lake.change("a", delete=gone, insert=[(k, v + 1, t) for k, v, t in gone])

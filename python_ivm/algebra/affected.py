@@ -11,15 +11,31 @@ own condition: no key is needed, and a row's multiplicity is that of its copies 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
-from python_ivm.algebra.columns import ColumnRef, Named, beside, columns_of, flat_names, substitute
-from python_ivm.algebra.nodes import Join, Node, Project, SemiJoin, UnionAll, Values
-from python_ivm.algebra.term import Changes, Inner
-from python_ivm.optimize.affected_keys import touched_by
+from python_ivm.algebra.columns import (
+    ColumnRef,
+    Named,
+    beside,
+    columns_of,
+    flat_names,
+    substitute,
+    under,
+)
+from python_ivm.algebra.nodes import (
+    AffectedKeys,
+    Join,
+    Node,
+    Project,
+    Reduction,
+    SemiJoin,
+    UnionAll,
+    Values,
+)
+from python_ivm.algebra.term import Changes
 
 
 @dataclass(frozen=True)
@@ -46,13 +62,44 @@ class Affected:
         return SemiJoin(self.rows, self.right, self.conditions)
 
 
+ONE = Named("one", exp.Literal.number(1))
+"""A column for rows of which only it matters that there are some."""
+
+
+def affected_keys(relation: str, node: Node, keys: Sequence[Named]) -> AffectedKeys:
+    """The keys of the rows of an operator that a change lets come or go.
+
+    Args:
+        relation: The keys' relation.
+        node: An operator that the change touches.
+        keys: Expressions over its columns; none where it only matters that there are rows.
+    """
+    kept = tuple(keys) or (ONE,)
+    return AffectedKeys(relation, kept, node, tuple(key.expression for key in kept))
+
+
+def keys_asked_by(
+    relation: str, node: Node, conditions: Sequence[exp.Expr]
+) -> tuple[AffectedKeys, tuple[exp.Expr, ...]]:
+    """The columns of such rows that conditions name, and the conditions over them.
+
+    Args:
+        relation: The keys' relation.
+        node: An operator that the change touches.
+        conditions: Conditions over its columns and others.
+    """
+    asked = {c for condition in conditions for c in columns_of(condition)}
+    shown, mapping = under(relation, [c for c in node.schema if c in asked])
+    keys = AffectedKeys(relation, shown or (ONE,), node, tuple(conditions))
+    return keys, tuple(substitute(condition, mapping) for condition in conditions)
+
+
 def affected(
     label: str,
     asking: Node,
     right: Node,
     conditions: tuple[exp.Expr, ...],
     changes: Changes,
-    inner: Inner,
     *,
     whole_rows: bool = False,
 ) -> Affected:
@@ -64,17 +111,16 @@ def affected(
         right: The side that is asked, which changed.
         conditions: When a left and a right row match.
         changes: Which sources changed.
-        inner: Gives the delta of an input.
         whole_rows: Whether the caller needs all of the right side's columns rather than those of
             the conditions.
     """
     asked = {c for condition in conditions for c in columns_of(condition)}
     kept = [c for c in right.schema if whole_rows or c in asked]
     names = flat_names(kept, taken=("tag",))
-    changed, matching = touched_by(beside(label, "changed"), right, conditions, changes, inner)
+    changed, matching = keys_asked_by(beside(label, "changed"), right, conditions)
     tags = Values(beside(label, "tags"), ("tag",), ((_number(1),), (_number(-1),)))
     tag = ColumnRef(tags.relation, "tag").expression()
-    candidates = SemiJoin(asking, changed, matching)
+    candidates = Reduction(asking, changed, matching)
     tagged = beside(label, "tagged")
 
     def side(node: Node, sign: int) -> Project:

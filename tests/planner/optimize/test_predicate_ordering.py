@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.planner.delta.test_bounds import eight_rows, merged
 from tests.planner.lake import Lake
+from tests.planner.optimize.test_data_skipping import eight_rows, merged
 
 BOUND = "{c} BETWEEN 3 AND 5 AND {c} IN (3, 5)".format
 OR_NULL = "( {c} BETWEEN 3 AND 5 OR {c} IS NULL ) AND ( {c} IN (3, 5) OR {c} IS NULL )".format

@@ -8,10 +8,9 @@ from python_ivm.algebra.nodes import Node
 from python_ivm.bind.binder import bind
 from python_ivm.bind.union_types import known
 from python_ivm.optimize.analysis.reads import Read, reads
+from python_ivm.optimize.cost import Cost, Execution
 from python_ivm.parse.parser import parse
 from python_ivm.qualify.schema import TableSchema
-from python_ivm.refresh.reading import ReadVolume
-from python_ivm.refresh.statement import Execution
 from python_ivm.state.layout import STATE
 from tests.planner.lake import Lake
 from tests.planner.stories import View
@@ -34,11 +33,11 @@ def noted(monkeypatch: pytest.MonkeyPatch) -> list[Node]:
     """The plans of which is asked how much they read."""
     plans: list[Node] = []
 
-    def execution(volume: ReadVolume, *asked: Node, merges: bool = True) -> Execution:
+    def execution(volume: Cost, *asked: Node, merges: bool = True) -> Execution:
         plans.extend(asked)
         return Execution.USUAL
 
-    monkeypatch.setattr(ReadVolume, "execution", execution)
+    monkeypatch.setattr(Cost, "execution", execution)
     return plans
 
 

@@ -1,0 +1,82 @@
+"""How tables, their versions and their change feeds are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+from python_ivm.algebra.nodes import COUNT, At
+from python_ivm.parse.parser import DIALECT, quoted_name
+from python_ivm.render.renderer import SourceRelations, bare, stored_as
+from python_ivm.sources.clock import Clock
+from python_ivm.sources.history import SourceChange
+from python_ivm.state.layout import STATE
+
+
+def table(parts: tuple[str, ...], version: int | None = None) -> exp.Table:
+    """A table by its name's parts, at a version if one is given."""
+    *spaces, name = (exp.to_identifier(part, quoted=True) for part in parts)
+    result = exp.Table(
+        this=name,
+        db=spaces[-1] if spaces else None,
+        catalog=spaces[-2] if len(spaces) > 1 else None,
+    )
+    if version is not None:
+        at = exp.Literal.number(version)
+        result.set("version", exp.Version(this="VERSION", kind="AS OF", expression=at))
+    return result
+
+
+def text(query: exp.Expr) -> str:
+    """Spark SQL, one clause a line."""
+    return str(bare(query).sql(dialect=DIALECT, pretty=True, copy=False))
+
+
+def relation_name(parts: tuple[str, ...]) -> str:
+    """A relation's name as SQL."""
+    return str(bare(table(parts)).sql(dialect=DIALECT, copy=False))
+
+
+def source_relations(
+    sources: Mapping[str, SourceChange],
+    clock: Clock | None,
+    state: exp.Table | None = None,
+) -> SourceRelations:
+    """Reads each source at its old or new version, and its change feed in between."""
+    stored = {key: found.stored for key, found in sources.items() if found.stored}
+
+    def read(source: str, at: At) -> exp.Table:
+        if source == STATE and state is not None:
+            return state.copy()
+        found = sources[source]
+        return table(found.parts, (found.pre if at is At.PRE else found.post).version)
+
+    def changed(source: str, columns: tuple[str, ...]) -> exp.Select:
+        found = sources[source]
+        kind = exp.column("_change_type")
+        came = exp.In(
+            this=kind,
+            expressions=[exp.Literal.string(t) for t in ("insert", "update_postimage")],
+        )
+        sign = exp.Case().when(came, exp.Literal.number(1)).else_(exp.Literal.number(-1))
+        items = [stored_as(name, found.stored) for name in columns]
+        return change_feed(found).select(*items, exp.alias_(sign, COUNT))
+
+    return SourceRelations(read, changed, stored, clock.literals() if clock else {})
+
+
+def change_feed(source: SourceChange) -> exp.Select:
+    """A SELECT of nothing yet from a source's change feed."""
+    feed = exp.func(
+        "table_changes",
+        exp.Literal.string(quoted_name(source.parts)),
+        exp.Literal.number(source.pre.version + 1),
+        exp.Literal.number(source.post.version),
+    )
+    return exp.Select().from_(exp.Table(this=feed))
+
+
+def string(value: str) -> str:
+    """A text as a literal of Spark SQL."""
+    return str(exp.Literal.string(value).sql(dialect=DIALECT))

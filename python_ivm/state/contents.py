@@ -1,0 +1,24 @@
+"""What a state holds, computed from the sources."""
+
+from __future__ import annotations
+
+from python_ivm.algebra.columns import Named
+from python_ivm.algebra.nodes import Aggregate
+from python_ivm.algebra.term import Changes
+from python_ivm.state.layout import HASH, Layout
+from python_ivm.state.rows import row_hash
+
+
+def contents(layout: Layout, relation: str) -> Aggregate:
+    """The plan of a state's contents, computed from the sources as they are now.
+
+    Args:
+        layout: The model's layout.
+        relation: The name of the plan's rows.
+    """
+    first, *others = layout.counters
+    measures = [Named(first.name, first.build())]
+    if layout.is_bag:
+        measures.append(Named(HASH, row_hash([k.expression for k in layout.keys])))
+    measures += [Named(counter.name, counter.build()) for counter in others]
+    return Aggregate(Changes({}).post(layout.input), relation, layout.keys, tuple(measures))
