@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from python_ivm.algebra.nodes import ClockFilter, Filter, Generate, Node
+from python_ivm.algebra.nodes import AffectedKeys, ClockFilter, Filter, Generate, Node
 
 T = TypeVar("T")
 
@@ -90,9 +90,15 @@ def readers(plan: Node) -> Counter[int]:
 def size(*plans: Node) -> int:
     """The number of operators of plans, where each stands as often as it is read.
 
-    It is what Spark plans, which writes out every reference to a CTE.
+    It is what Spark plans, which writes out every reference to a CTE. Affected keys count as much as
+    the operator that has them: what finds them is not there yet.
     """
-    return sum(fold(plan, lambda _, below: 1 + sum(below)) for plan in plans)
+
+    def of(node: Node, below: list[int]) -> int:
+        asked = size(node.of) if isinstance(node, AffectedKeys) else 0
+        return 1 + asked + sum(below)
+
+    return sum(fold(plan, of) for plan in plans)
 
 
 def ends_in_generate(node: Node) -> bool:

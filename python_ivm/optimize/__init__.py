@@ -12,17 +12,19 @@ from dataclasses import dataclass
 
 from python_ivm.algebra.term import Changes
 from python_ivm.delta import delta
-from python_ivm.optimize.affected_keys import affected_keys, keys_of_deltas
-from python_ivm.optimize.cheaper_recompute import cheaper_recompute
+from python_ivm.optimize import (
+    affected_keys,
+    cheaper_recompute,
+    data_skipping,
+    irrelevant_updates,
+    join_key_lookahead,
+    predicate_ordering,
+    projection_merging,
+    redundant_bounds,
+    semijoin_reduction,
+    shared_changes,
+)
 from python_ivm.optimize.context import Context
-from python_ivm.optimize.data_skipping import data_skipping
-from python_ivm.optimize.irrelevant_updates import irrelevant_updates
-from python_ivm.optimize.join_key_lookahead import join_key_lookahead
-from python_ivm.optimize.predicate_ordering import predicate_ordering
-from python_ivm.optimize.projection_merging import projection_merging
-from python_ivm.optimize.redundant_bounds import redundant_bounds
-from python_ivm.optimize.semijoin_reduction import all_rows, semijoin_reduction
-from python_ivm.optimize.shared_changes import shared_changes
 from python_ivm.state.layout import Layout
 from python_ivm.state.merge import Merge, following
 
@@ -49,29 +51,29 @@ class Pass:
 
 LOGICAL: tuple[Pass, ...] = (
     # Finds affected groups, partitions and rows by the changed rows alone, one too many at worst.
-    Pass(affected_keys, otherwise=keys_of_deltas),
+    Pass(affected_keys.affected_keys, otherwise=affected_keys.keys_of_deltas),
     # Computes these only, before and after the change, and not all that there are.
-    Pass(semijoin_reduction, otherwise=all_rows),
+    Pass(semijoin_reduction.semijoin_reduction, otherwise=semijoin_reduction.all_rows),
     # Makes one projection of two.
-    Pass(projection_merging),
+    Pass(projection_merging.projection_merging),
     # Reads each source's change feed once.
-    Pass(shared_changes),
+    Pass(shared_changes.shared_changes),
 )
 """The passes that look at the plan alone."""
 
 COST_BASED: tuple[Pass, ...] = (
     # Bounds what is joined to changed rows by their keys, so that files and row groups are skipped.
-    Pass(data_skipping),
+    Pass(data_skipping.data_skipping),
     # Asks for the keys that the first joins give, and bounds the large table after them by these.
-    Pass(join_key_lookahead),
+    Pass(join_key_lookahead.join_key_lookahead),
     # Writes bounds before predicates that are expensive to compute.
-    Pass(predicate_ordering),
+    Pass(predicate_ordering.predicate_ordering),
     # Leaves out a bound beside a narrower one.
-    Pass(redundant_bounds),
+    Pass(redundant_bounds.redundant_bounds),
     # Follows no change of which the query sees nothing.
-    Pass(irrelevant_updates),
+    Pass(irrelevant_updates.irrelevant_updates),
     # Computes the query and writes what differs, where that reads less.
-    Pass(cheaper_recompute),
+    Pass(cheaper_recompute.cheaper_recompute),
 )
 """The passes that ask for sizes, statistics and changed keys."""
 

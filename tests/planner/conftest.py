@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 from tests.planner.lake import Lake
+from tests.planner.optimize.checked import check_after_each_pass
 
 DEFAULT_EXAMPLES = 70
 
@@ -39,6 +40,12 @@ def pytest_configure(config: pytest.Config) -> None:
         suppress_health_check=list(HealthCheck),
     )
     settings.load_profile("ivm")
+
+
+@pytest.fixture(autouse=True)
+def passes_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After each pass of the optimizer what must be true of a plan is checked."""
+    check_after_each_pass(monkeypatch)
 
 
 @pytest.fixture

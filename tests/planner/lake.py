@@ -41,6 +41,9 @@ _LOWEST_MODE = """create macro lowest_mode(x) as list_min(list_transform(
 class Lake:
     """Versioned source tables and the maintained models on them."""
 
+    without_passes: frozenset[str] = frozenset()
+    """The passes of the optimizer that are left out."""
+
     def __init__(self, *without: str) -> None:
         """An empty lake, whose DuckDB does without some optimizers."""
         self.db = duckdb.connect(":memory:", config={"threads": 1})
@@ -162,6 +165,7 @@ class Lake:
         options = more.pop("options", Options())
         exists = f"{model}__ivm_state" in self.commits
         more.setdefault("view_exists", exists)
+        more.setdefault("without_passes", self.without_passes)
         return Request(model, sql, ("s", model), ("s", f"{model}__ivm_state"), options, **more)
 
     def execute(self, model: str, statement: Statement) -> None:
