@@ -54,8 +54,9 @@ $(BENCH_STAMP): $(STAMP)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[bench]'
 	touch $@
 
-docs: setup ## Write the SQL examples and the support matrix of docs/ anew from the planner
+docs: setup ## Write what docs/ shows of the code anew: SQL examples, support matrix, picture of the folders
 	$(BIN)/python docs/examples.py
+	$(BIN)/python -m docs.architecture
 	$(BIN)/python -m docs.support
 
 clean: ## Remove what tools and Spark leave behind (not .venv)

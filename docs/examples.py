@@ -17,16 +17,16 @@ import sqlglot
 from sqlglot import exp
 
 from python_ivm.algebra.normal_form import normal_forms
+from python_ivm.explain import maintenance_graph
 from python_ivm.optimize.cost import Execution
 from python_ivm.parse.parser import parse
 from python_ivm.parse.views import View
-from python_ivm.refresh import maintenance_graph
 from python_ivm.refresh.maintained import Maintained, maintained
 from python_ivm.refresh.model import Model
-from python_ivm.refresh.printer import tree
 from python_ivm.refresh.request import Request
 from python_ivm.refresh.statement import Kind, Refresh, Strategy
 from python_ivm.refresh.strategy import plan_refresh
+from python_ivm.render.plan_text import tree
 from python_ivm.sources.clock import Instant
 from python_ivm.sources.history import Commit, Detail
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from docs.examples import Catalog
-from python_ivm.refresh.explain import explain
+from python_ivm.explain.explain import explain
 from python_ivm.refresh.request import Request
 from tests.planner.lake import Lake
 from tests.planner.test_operators import NESTED, QUERIES, TABLES

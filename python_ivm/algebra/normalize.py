@@ -8,21 +8,10 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from python_ivm.algebra import nodes
 from python_ivm.algebra.columns import ColumnRef, Named, columns_of, substitute
 from python_ivm.algebra.conditions import common_conjuncts
-from python_ivm.algebra.nodes import (
-    Aggregate,
-    ByPosition,
-    Filter,
-    Join,
-    Mark,
-    Node,
-    Project,
-    Scan,
-    Sort,
-    UnionAll,
-    Window,
-)
+from python_ivm.algebra.nodes import Node
 from python_ivm.algebra.walks import bottom_up, from_the_top, readers, rewritten
 
 
@@ -35,14 +24,14 @@ def normalize(plan: Node) -> Node:
 
 def drop_inner_orders(plan: Node) -> Node:
     """ORDER BY without LIMIT has no effect but at the top."""
-    if isinstance(plan, Project):
+    if isinstance(plan, nodes.Project):
         return plan.with_inputs((drop_inner_orders(plan.input),))
 
     def rule(node: Node) -> Node:
-        idle = isinstance(node, Sort) and not _limits(node)
+        idle = isinstance(node, nodes.Sort) and not _limits(node)
         return node.inputs[0] if idle else node
 
-    if isinstance(plan, Sort):
+    if isinstance(plan, nodes.Sort):
         return plan.with_inputs((bottom_up(plan.input, rule),))
     return bottom_up(plan, rule)
 
@@ -56,23 +45,25 @@ def merge_joins(plan: Node) -> Node:
     """
 
     def rule(node: Node) -> Node:
-        if isinstance(node, Filter) and isinstance(node.input, (Join, Filter, Scan)):
+        if isinstance(node, nodes.Filter) and isinstance(
+            node.input, (nodes.Join, nodes.Filter, nodes.Scan)
+        ):
             below = node.input
             conditions = tuple(common_conjuncts(node.condition))
-            if isinstance(below, Scan):
-                return Join((below,), conditions)
-            if isinstance(below, Join):
+            if isinstance(below, nodes.Scan):
+                return nodes.Join((below,), conditions)
+            if isinstance(below, nodes.Join):
                 return replace(below, conditions=(*below.conditions, *conditions))
-        if isinstance(node, Join):
+        if isinstance(node, nodes.Join):
             parts: list[Node] = []
             merged = [c for condition in node.conditions for c in common_conjuncts(condition)]
             for part in node.parts:
-                if isinstance(part, Join):
+                if isinstance(part, nodes.Join):
                     parts.extend(part.parts)
                     merged.extend(part.conditions)
                 else:
                     parts.append(part)
-            return Join(tuple(parts), tuple(merged))
+            return nodes.Join(tuple(parts), tuple(merged))
         return node
 
     return bottom_up(plan, rule)
@@ -82,11 +73,11 @@ def flatten_unions(plan: Node) -> Node:
     """A union of unions becomes one union."""
 
     def rule(node: Node) -> Node:
-        if not isinstance(node, UnionAll):
+        if not isinstance(node, nodes.UnionAll):
             return node
         parts: list[Node] = []
         for part in node.parts:
-            parts.extend(part.parts if isinstance(part, UnionAll) else (part,))
+            parts.extend(part.parts if isinstance(part, nodes.UnionAll) else (part,))
         return replace(node, parts=tuple(parts))
 
     return bottom_up(plan, rule)
@@ -100,14 +91,14 @@ def merge_projections(plan: Node) -> Node:
     read_by = readers(plan)
 
     def rule(node: Node, before: Node) -> Node:
-        if not isinstance(node, Project) or read_by[id(before.inputs[0])] > 1:
+        if not isinstance(node, nodes.Project) or read_by[id(before.inputs[0])] > 1:
             return node
         below = node.input
-        if isinstance(below, Project) and not _computes_twice(node, below):
+        if isinstance(below, nodes.Project) and not _computes_twice(node, below):
             mapping = {ColumnRef(below.relation, i.name): i.expression for i in below.items}
             items = tuple(Named(i.name, substitute(i.expression, mapping)) for i in node.items)
-            return Project(below.input, node.relation, items, node.title or below.title)
-        if isinstance(below, Aggregate) and _picks(node, below):
+            return nodes.Project(below.input, node.relation, items, node.title or below.title)
+        if isinstance(below, nodes.Aggregate) and _picks(node, below):
             shown = {item.name for item in node.items}
             measures = tuple(m for m in below.measures if m.name in shown)
             return replace(below, relation=node.relation, measures=measures)
@@ -116,7 +107,7 @@ def merge_projections(plan: Node) -> Node:
     return rewritten(plan, rule)
 
 
-def _computes_twice(node: Project, below: Project) -> bool:
+def _computes_twice(node: nodes.Project, below: nodes.Project) -> bool:
     """Whether one projection would repeat what the other computes once."""
     simple = (exp.Column, exp.Literal, exp.Null, exp.Boolean)
     computed = {i.name for i in below.items if not isinstance(i.expression, simple)}
@@ -124,7 +115,7 @@ def _computes_twice(node: Project, below: Project) -> bool:
     return any(named[name] > 1 for name in computed)
 
 
-def _picks(node: Project, below: Aggregate) -> bool:
+def _picks(node: nodes.Project, below: nodes.Aggregate) -> bool:
     """Whether a projection shows an aggregate's columns in their order, all keys among them."""
     shown = [
         item.name
@@ -144,7 +135,7 @@ def prune_columns(plan: Node) -> Node:
         kept = _kept(node, used)
         for expression in kept.expressions:
             used |= columns_of(expression)
-        if isinstance(node, ByPosition):
+        if isinstance(node, nodes.ByPosition):
             for part in node.inputs:
                 used |= set(part.schema)
     return bottom_up(plan, lambda node: _kept(node, used))
@@ -152,22 +143,22 @@ def prune_columns(plan: Node) -> Node:
 
 def _kept(node: Node, used: set[ColumnRef]) -> Node:
     """An operator without the columns that nothing uses."""
-    if isinstance(node, Scan):
+    if isinstance(node, nodes.Scan):
         kept = tuple(n for n in node.columns if ColumnRef(node.relation, n) in used)
         return replace(node, columns=kept)
-    if isinstance(node, (Mark, Window)):
+    if isinstance(node, (nodes.Mark, nodes.Window)):
         items = tuple(i for i in node.items if ColumnRef(node.relation, i.name) in used)
         return replace(node, items=items)
-    if isinstance(node, Project):
+    if isinstance(node, nodes.Project):
         items = tuple(i for i in node.items if ColumnRef(node.relation, i.name) in used)
         return replace(node, items=items or _one(node))
-    if isinstance(node, Aggregate):
+    if isinstance(node, nodes.Aggregate):
         measures = tuple(m for m in node.measures if ColumnRef(node.relation, m.name) in used)
         return replace(node, measures=measures or node.measures[:1])
     return node
 
 
-def _one(node: Project) -> tuple[Named, ...]:
+def _one(node: nodes.Project) -> tuple[Named, ...]:
     """A column for a projection of which only the number of rows matters."""
     return node.items[:1]
 
@@ -179,7 +170,7 @@ def total_order(plan: Node) -> Node:
     """
 
     def rule(node: Node) -> Node:
-        if not isinstance(node, Sort) or not _limits(node):
+        if not isinstance(node, nodes.Sort) or not _limits(node):
             return node
         known = {key.this for key in node.order}
         ties = [c.expression() for c in node.schema if c.expression() not in known]
@@ -188,9 +179,9 @@ def total_order(plan: Node) -> Node:
         )
 
     top = plan
-    while isinstance(top, Project):
+    while isinstance(top, nodes.Project):
         top = top.input
-    if isinstance(top, Sort):
+    if isinstance(top, nodes.Sort):
         below = bottom_up(top.input, rule)
         return _replaced(plan, top, top.with_inputs((below,)))
     return bottom_up(plan, rule)
@@ -198,17 +189,17 @@ def total_order(plan: Node) -> Node:
 
 def keeps_some(plan: Node) -> bool:
     """Whether a LIMIT below the top may choose among rows that its order leaves equal."""
-    return any(isinstance(n, Sort) and _limits(n) for n in without_top_order(plan).walk())
+    return any(isinstance(n, nodes.Sort) and _limits(n) for n in without_top_order(plan).walk())
 
 
 def without_top_order(plan: Node) -> Node:
     """The plan without ORDER BY, LIMIT and OFFSET at its top."""
-    if isinstance(plan, Project):
+    if isinstance(plan, nodes.Project):
         return plan.with_inputs((without_top_order(plan.input),))
-    return plan.input if isinstance(plan, Sort) else plan
+    return plan.input if isinstance(plan, nodes.Sort) else plan
 
 
-def _limits(node: Sort) -> bool:
+def _limits(node: nodes.Sort) -> bool:
     return node.limit is not None or node.offset is not None
 
 

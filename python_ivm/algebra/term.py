@@ -7,23 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
+from python_ivm.algebra import nodes
 from python_ivm.algebra.columns import ColumnRef, Named, beside, substitute
-from python_ivm.algebra.nodes import (
-    Aggregate,
-    At,
-    Bindings,
-    ClockFilter,
-    Filter,
-    Generate,
-    Join,
-    Node,
-    Project,
-    Scan,
-    SemiJoin,
-    TableFunction,
-    UnionAll,
-    Values,
-)
+from python_ivm.algebra.nodes import At, Node
 from python_ivm.algebra.walks import OncePerNode, over
 from python_ivm.sources.clock import CLOCK, before
 
@@ -87,11 +73,11 @@ class Changes:
         return self._at(node, At.POST)
 
     def _touches(self, node: Node) -> bool:
-        if isinstance(node, Bindings):
+        if isinstance(node, nodes.Bindings):
             return False
-        if isinstance(node, Scan):
+        if isinstance(node, nodes.Scan):
             return node.source in self.inserts_only
-        if isinstance(node, ClockFilter) and CLOCK in self.inserts_only:
+        if isinstance(node, nodes.ClockFilter) and CLOCK in self.inserts_only:
             return True
         return any(self.touches(child) for child in node.inputs)
 
@@ -100,25 +86,25 @@ class Changes:
         return self.once(at, node, lambda: self._moved(node, at))
 
     def _moved(self, node: Node, at: At) -> Node:
-        if isinstance(node, Bindings):
+        if isinstance(node, nodes.Bindings):
             return self.once("bindings", node, lambda: self._bindings(node))
-        if isinstance(node, Scan):
+        if isinstance(node, nodes.Scan):
             wanted = at if node.source in self.inserts_only else At.POST
             return node if node.at is wanted else replace(node, at=wanted)
         moved = over(node, tuple(self._at(child, at) for child in node.inputs))
-        if isinstance(moved, ClockFilter) and CLOCK in self.inserts_only and at is At.PRE:
+        if isinstance(moved, nodes.ClockFilter) and CLOCK in self.inserts_only and at is At.PRE:
             return replace(moved, condition=before(moved.condition))
         return moved
 
-    def _bindings(self, node: Bindings) -> Bindings:
+    def _bindings(self, node: nodes.Bindings) -> nodes.Bindings:
         """The bindings of both states."""
         post, pre = self.post(node.input), self.pre(node.input)
         if post is pre or self._only_grows(node.input):
             return replace(node, input=post)
         relation = beside(node.relation, "rows")
         names = tuple(key.name for key in node.keys)
-        rows = UnionAll(
-            tuple(Project(part, relation, node.keys) for part in (post, pre)), relation, names
+        rows = nodes.UnionAll(
+            tuple(nodes.Project(part, relation, node.keys) for part in (post, pre)), relation, names
         )
         keys = tuple(Named(name, ColumnRef(relation, name).expression()) for name in names)
         return replace(node, input=rows, keys=keys)
@@ -126,13 +112,13 @@ class Changes:
     def _only_grows(self, node: Node) -> bool:
         """Whether all that there was is there still, but for how often it is."""
         match node:
-            case Scan():
+            case nodes.Scan():
                 return self.inserts_only.get(node.source, True)
-            case ClockFilter() if CLOCK in self.inserts_only:
+            case nodes.ClockFilter() if CLOCK in self.inserts_only:
                 return False
-            case SemiJoin() if node.anti:
+            case nodes.SemiJoin() if node.anti:
                 return False
-            case Aggregate() if node.measures:
+            case nodes.Aggregate() if node.measures:
                 return False
         return isinstance(node, _MONOTONE) and all(map(self._only_grows, node.inputs))
 
@@ -141,15 +127,15 @@ Inner = Callable[[Node, Changes], list[Term]]
 """Gives the delta of an operator below."""
 
 _MONOTONE = (
-    Aggregate,
-    ClockFilter,
-    Filter,
-    Generate,
-    Join,
-    Project,
-    SemiJoin,
-    TableFunction,
-    UnionAll,
-    Values,
+    nodes.Aggregate,
+    nodes.ClockFilter,
+    nodes.Filter,
+    nodes.Generate,
+    nodes.Join,
+    nodes.Project,
+    nodes.SemiJoin,
+    nodes.TableFunction,
+    nodes.UnionAll,
+    nodes.Values,
 )
 """What finds no row less where its inputs have more."""

@@ -90,8 +90,8 @@ def readers(plan: Node) -> Counter[int]:
 def size(*plans: Node) -> int:
     """The number of operators of plans, where each stands as often as it is read.
 
-    It is what Spark plans, which writes out every reference to a CTE. Affected keys count as much as
-    the operator that has them: what finds them is not there yet.
+    It is what Spark plans, which writes out every reference to a CTE. Affected keys count as much
+    as the operator that has them: what finds them is not there yet.
     """
 
     def of(node: Node, below: list[int]) -> int:

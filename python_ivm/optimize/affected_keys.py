@@ -20,28 +20,10 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from python_ivm.algebra import nodes
 from python_ivm.algebra.affected import ONE, keys_asked_by
 from python_ivm.algebra.columns import ColumnRef, Named, beside, columns_of
-from python_ivm.algebra.nodes import (
-    AffectedKeys,
-    Aggregate,
-    ClockFilter,
-    Filter,
-    FullJoin,
-    Generate,
-    Join,
-    LeftJoin,
-    Mark,
-    Node,
-    Project,
-    Repeat,
-    Scan,
-    SemiJoin,
-    Sort,
-    UnionAll,
-    Values,
-    Window,
-)
+from python_ivm.algebra.nodes import Node
 from python_ivm.algebra.term import Changes, Inner, Term
 from python_ivm.algebra.walks import OncePerNode, over
 from python_ivm.delta import clock_filter, delta, filter, generate, repeat, union_all
@@ -60,7 +42,7 @@ def affected_keys(merge: Merge, context: Context) -> Merge:
     assert merge.changes is not None
     changes = merge.changes
 
-    def superset(node: AffectedKeys) -> list[Term]:
+    def superset(node: nodes.AffectedKeys) -> list[Term]:
         return _Affected(changes, delta).rows(node.of, _Wanted.by(node.asked).within(node.of))
 
     return replace(merge, rows=_written(merge.rows, superset))
@@ -73,7 +55,7 @@ def keys_of_deltas(merge: Merge, context: Context) -> Merge:
     return replace(merge, rows=_written(merge.rows, lambda node: delta(node.of, changes)))
 
 
-def _written(plan: Node, rows: Callable[[AffectedKeys], Sequence[Term]]) -> Node:
+def _written(plan: Node, rows: Callable[[nodes.AffectedKeys], Sequence[Term]]) -> Node:
     """A plan in which affected keys are found, also those that are asked for to find others."""
     once = OncePerNode()
 
@@ -81,7 +63,7 @@ def _written(plan: Node, rows: Callable[[AffectedKeys], Sequence[Term]]) -> Node
         return once("written", node, lambda: found(node))
 
     def found(node: Node) -> Node:
-        if isinstance(node, AffectedKeys):
+        if isinstance(node, nodes.AffectedKeys):
             return visit(_named(node.relation, rows(node), node.keys))
         return over(node, tuple(map(visit, node.inputs)))
 
@@ -90,10 +72,12 @@ def _written(plan: Node, rows: Callable[[AffectedKeys], Sequence[Term]]) -> Node
 
 def _named(relation: str, terms: Sequence[Term], items: Sequence[Named]) -> Node:
     """All terms' rows as one relation."""
-    parts = tuple(Project(term.plan, relation, term.named(items), term.title) for term in terms)
+    parts = tuple(
+        nodes.Project(term.plan, relation, term.named(items), term.title) for term in terms
+    )
     if len(parts) == 1:
         return replace(parts[0], title="")
-    return UnionAll(parts, relation, tuple(item.name for item in items))
+    return nodes.UnionAll(parts, relation, tuple(item.name for item in items))
 
 
 @dataclass(frozen=True)
@@ -140,33 +124,33 @@ class _Affected:
         if not self.changes.touches(node):
             return []
         match node:
-            case Filter() if not _is_spared(node, wanted):
+            case nodes.Filter() if not _is_spared(node, wanted):
                 return filter.delta(node, self.changes, self._below(wanted, node))
-            case ClockFilter():
+            case nodes.ClockFilter():
                 return clock_filter.delta(node, self.changes, self._below(wanted, node))
-            case Repeat():
+            case nodes.Repeat():
                 return repeat.delta(node, self.changes, self._below(wanted, node))
-            case Generate():
+            case nodes.Generate():
                 return generate.delta(node, self.changes, self._below(wanted, node))
-            case Filter() | Sort(limit=None, offset=None):
+            case nodes.Filter() | nodes.Sort(limit=None, offset=None):
                 return self.rows(node.input, wanted)
-            case Project():
+            case nodes.Project():
                 return self._shown(node, node.items, wanted)
-            case UnionAll():
+            case nodes.UnionAll():
                 return self._united(node, wanted)
-            case Join():
+            case nodes.Join():
                 return self._joined(node, wanted)
-            case LeftJoin():
+            case nodes.LeftJoin():
                 return self._left_joined(node, wanted)
-            case FullJoin():
+            case nodes.FullJoin():
                 return self._full_joined(node, wanted)
-            case SemiJoin():
+            case nodes.SemiJoin():
                 return self._semi_joined(node, wanted)
-            case Mark() if ColumnRef(node.relation, node.mark) not in wanted.columns:
+            case nodes.Mark() if ColumnRef(node.relation, node.mark) not in wanted.columns:
                 return self._shown(node, node.items, wanted)
-            case Aggregate() if _tell(node, node.keys, wanted):
+            case nodes.Aggregate() if _tell(node, node.keys, wanted):
                 return self._shown(node, node.keys, wanted)
-            case Window() if _tell(node, _partition(node), wanted):
+            case nodes.Window() if _tell(node, _partition(node), wanted):
                 return self._shown(node, _partition(node), wanted)
         return self.inner(node, self.changes)
 
@@ -176,7 +160,10 @@ class _Affected:
         return lambda child, changes: self.rows(child, needed.within(child))
 
     def _shown(
-        self, node: Project | Mark | Aggregate | Window, items: Iterable[Named], wanted: _Wanted
+        self,
+        node: nodes.Project | nodes.Mark | nodes.Aggregate | nodes.Window,
+        items: Iterable[Named],
+        wanted: _Wanted,
     ) -> list[Term]:
         """Wanted items over the input's rows."""
         shown = {ColumnRef(node.relation, item.name): item for item in items}
@@ -184,17 +171,17 @@ class _Affected:
         exact = _columns(shown[c].expression for c in wanted.exact if c in shown)
         needed = _Wanted.by(item.expression for item in kept)
         needed = replace(needed, exact=needed.exact | exact)
-        if isinstance(node, Mark):
+        if isinstance(node, nodes.Mark):
             terms = [*self.rows(node.left, needed), *self._matching(node, needed)]
         else:
             terms = self.rows(node.input, needed)
-        return [_term(Project(t.plan, node.relation, t.named(kept)), t.title) for t in terms]
+        return [_term(nodes.Project(t.plan, node.relation, t.named(kept)), t.title) for t in terms]
 
-    def _united(self, node: UnionAll, wanted: _Wanted) -> list[Term]:
+    def _united(self, node: nodes.UnionAll, wanted: _Wanted) -> list[Term]:
         parts = (union_all.renamed(part, node) for part in node.parts)
         return [term for part in parts for term in self.rows(part, wanted)]
 
-    def _joined(self, node: Join, wanted: _Wanted) -> list[Term]:
+    def _joined(self, node: nodes.Join, wanted: _Wanted) -> list[Term]:
         terms: list[Term] = []
         for index, part in enumerate(node.parts):
             earlier = [self.changes.post(p) for p in node.parts[:index]]
@@ -217,17 +204,17 @@ class _Affected:
                 continue
             own = tuple(term.over(c) for c in conditions)
             ordered = connected_order(term.plan, kept, own, before)
-            terms.append(replace(term, plan=Join((term.plan, *ordered), own)))
+            terms.append(replace(term, plan=nodes.Join((term.plan, *ordered), own)))
         return terms
 
-    def _left_joined(self, node: LeftJoin, wanted: _Wanted) -> list[Term]:
+    def _left_joined(self, node: nodes.LeftJoin, wanted: _Wanted) -> list[Term]:
         if wanted.columns.isdisjoint(node.right.schema):
             return [*self.rows(node.left, wanted), *self._matching(node, wanted)]
         needed = wanted.and_by(node.conditions)
         terms = [
             replace(
                 term,
-                plan=LeftJoin(
+                plan=nodes.LeftJoin(
                     term.plan,
                     self.changes.post(node.right),
                     tuple(term.over(c) for c in node.conditions),
@@ -237,13 +224,13 @@ class _Affected:
             for term in self.rows(node.left, needed.within(node.left))
         ]
         left = self.changes.pre(node.left)
-        parts = list(left.parts) if isinstance(left, Join) else [left]
-        own = left.conditions if isinstance(left, Join) else ()
+        parts = list(left.parts) if isinstance(left, nodes.Join) else [left]
+        own = left.conditions if isinstance(left, nodes.Join) else ()
         every = (*node.conditions, *own)
         matched = self._with(node.right, parts, every, len(parts), wanted)
         return [*terms, *(_or_null(t, node.label, node.right, wanted) for t in matched)]
 
-    def _full_joined(self, node: FullJoin, wanted: _Wanted) -> list[Term]:
+    def _full_joined(self, node: nodes.FullJoin, wanted: _Wanted) -> list[Term]:
         terms: list[Term] = []
         for side, other, partner in (
             (node.left, node.right, self.changes.post),
@@ -254,12 +241,12 @@ class _Affected:
             for term in self.rows(side, needed.within(side)):
                 if joined:
                     conditions = tuple(term.over(c) for c in node.conditions)
-                    plan = LeftJoin(term.plan, partner(other), conditions, node.label)
+                    plan = nodes.LeftJoin(term.plan, partner(other), conditions, node.label)
                     term = replace(term, plan=plan)
                 terms.append(_or_null(term, node.label, side, wanted))
         return terms
 
-    def _semi_joined(self, node: SemiJoin, wanted: _Wanted) -> list[Term]:
+    def _semi_joined(self, node: nodes.SemiJoin, wanted: _Wanted) -> list[Term]:
         """The left side's rows that match (or do not), and those that match a touched right row."""
         right = self.changes.post(node.right)
         needed = wanted.and_by(node.conditions)
@@ -277,17 +264,19 @@ class _Affected:
         ]
         return [*terms, *self._matching(node, wanted)]
 
-    def _matching(self, node: LeftJoin | SemiJoin | Mark, wanted: _Wanted) -> list[Term]:
+    def _matching(
+        self, node: nodes.LeftJoin | nodes.SemiJoin | nodes.Mark, wanted: _Wanted
+    ) -> list[Term]:
         """The left side's rows before that match a touched right row."""
         if not self.changes.touches(node.right):
             return []
         left = self.changes.pre(node.left)
-        if isinstance(left, Join):
+        if isinstance(left, nodes.Join):
             parts, own = _needed(list(left.parts), left.conditions, wanted.and_by(node.conditions))
-            left = Join(tuple(parts), tuple(own)) if len(parts) > 1 else parts[0]
-        label = node.relation if isinstance(node, Mark) else node.label
+            left = nodes.Join(tuple(parts), tuple(own)) if len(parts) > 1 else parts[0]
+        label = node.relation if isinstance(node, nodes.Mark) else node.label
         changed, conditions = keys_asked_by(beside(label, "changed"), node.right, node.conditions)
-        return [_term(SemiJoin(left, changed, conditions), f"rows that match {label}")]
+        return [_term(nodes.SemiJoin(left, changed, conditions), f"rows that match {label}")]
 
 
 def _term(plan: Node, title: str) -> Term:
@@ -322,22 +311,22 @@ def _or_null(term: Term, label: str, side: Node, wanted: _Wanted) -> Term:
     shown = [column for column in side.schema if column in wanted.columns]
     if not shown:
         return term
-    tags = Values(
+    tags = nodes.Values(
         beside(label, "tags"), ("tag",), ((exp.Literal.number(1),), (exp.Literal.number(-1),))
     )
     matched = exp.EQ(
         this=ColumnRef(tags.relation, "tag").expression(), expression=exp.Literal.number(1)
     )
     columns = {c: exp.Case().when(matched.copy(), term.over(c.expression())) for c in shown}
-    return replace(term, plan=Join((term.plan, tags)), columns={**term.columns, **columns})
+    return replace(term, plan=nodes.Join((term.plan, tags)), columns={**term.columns, **columns})
 
 
-def _partition(node: Window) -> list[Named]:
+def _partition(node: nodes.Window) -> list[Named]:
     """The columns of a window's rows that all rows of a partition have in common."""
     return [item for item in node.items if item.expression in node.partition]
 
 
-def _tell(node: Aggregate | Window, items: Iterable[Named], wanted: _Wanted) -> bool:
+def _tell(node: nodes.Aggregate | nodes.Window, items: Iterable[Named], wanted: _Wanted) -> bool:
     """Whether what is wanted are columns in which all rows of a group or partition are equal."""
     equal = {ColumnRef(node.relation, item.name) for item in items}
     return equal.issuperset(wanted.columns) and equal.isdisjoint(wanted.exact)
@@ -346,25 +335,25 @@ def _tell(node: Aggregate | Window, items: Iterable[Named], wanted: _Wanted) -> 
 def _computed(node: Node) -> set[ColumnRef]:
     """The columns that take the values of whole groups, of partitions or of another table."""
     match node:
-        case Filter() | Sort(limit=None, offset=None):
+        case nodes.Filter() | nodes.Sort(limit=None, offset=None):
             return _computed(node.input)
-        case Project():
+        case nodes.Project():
             below = _computed(node.input)
             plain: Iterable[Named] = [
                 i for i in node.items if below.isdisjoint(columns_of(i.expression))
             ]
-        case Aggregate():
+        case nodes.Aggregate():
             plain = node.keys
-        case Window():
+        case nodes.Window():
             plain = _partition(node)
-        case Mark():
+        case nodes.Mark():
             plain = node.items
         case _:
             return set()
     return set(node.schema).difference(ColumnRef(node.relation, item.name) for item in plain)
 
 
-def _is_spared(node: Filter, wanted: _Wanted) -> bool:
+def _is_spared(node: nodes.Filter, wanted: _Wanted) -> bool:
     """Whether a condition alone would need values that are not asked for (HAVING, say)."""
     computed = _computed(node.input)
     return bool(computed & columns_of(node.condition)) and computed.isdisjoint(wanted.columns)
@@ -413,7 +402,7 @@ def _is_spare(
     """Whether an input is a plain table at the end of a join's chain of which nothing is wanted."""
     own = set(part.schema)
     if not own.isdisjoint(wanted.columns) or not all(
-        isinstance(n, (Scan, Project)) for n in part.walk()
+        isinstance(n, (nodes.Scan, nodes.Project)) for n in part.walk()
     ):
         return False
     linking = [c for c in conditions if own & columns_of(c)]

@@ -13,28 +13,10 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from python_ivm.algebra import nodes
 from python_ivm.algebra.columns import ColumnRef, Named, columns_of, substitute
 from python_ivm.algebra.conditions import conjuncts
-from python_ivm.algebra.nodes import (
-    COUNT,
-    Aggregate,
-    At,
-    Bindings,
-    ClockFilter,
-    Filter,
-    Generate,
-    Join,
-    LeftJoin,
-    Mark,
-    Node,
-    Project,
-    Repeat,
-    Scan,
-    SemiJoin,
-    Sort,
-    UnionAll,
-    Window,
-)
+from python_ivm.algebra.nodes import COUNT, At, Node
 from python_ivm.algebra.term import Changes
 from python_ivm.algebra.walks import readers
 from python_ivm.optimize.analysis.provenance import Kinds, Provenance
@@ -113,7 +95,7 @@ def question(
         kinds: The types of the query's columns, as :func:`comparable` gives them, to leave out rows
             that came and went with the same values; None keeps them.
     """
-    changed: Node = Scan(source, ROWS, reads.columns, At.DELTA)
+    changed: Node = nodes.Scan(source, ROWS, reads.columns, At.DELTA)
     if kinds is None:
         seen = None if reads.condition is None else _is_true(reads.condition)
         return Question(changed, tuple(ColumnRef(ROWS, key) for key in keys), seen)
@@ -125,7 +107,7 @@ def question(
     ]
     shown = [] if reads.condition is None else [Named(_SHOWN, _is_true(reads.condition))]
     net = Named(COUNT, exp.Sum(this=ColumnRef(ROWS, COUNT).expression()))
-    rows = Aggregate(changed, _NET, (*values, *texts, *shown), (net,))
+    rows = nodes.Aggregate(changed, _NET, (*values, *texts, *shown), (net,))
     left = exp.NEQ(this=ColumnRef(_NET, COUNT).expression(), expression=exp.convert(0))
     seen = exp.and_(*(ColumnRef(_NET, item.name).expression() for item in shown), left)
     return Question(rows, tuple(ColumnRef(_NET, key) for key in keys), seen)
@@ -149,7 +131,7 @@ class _Found:
 
     def __init__(self, plan: Node, kinds: Kinds) -> None:
         self._provenance = Provenance(kinds)
-        self.scans: dict[str, list[tuple[Scan, Conditions]]] = {}
+        self.scans: dict[str, list[tuple[nodes.Scan, Conditions]]] = {}
         self._readers = readers(plan)
         self._done: set[int] = set()
 
@@ -171,7 +153,7 @@ class _Found:
             return
         self._done.add(id(node))
         mine = () if self._readers[id(node)] > 1 else conditions
-        if isinstance(node, Scan):
+        if isinstance(node, nodes.Scan):
             self.scans.setdefault(node.source, []).append((node, mine))
         for child, below in zip(node.inputs, self._below(node, mine), strict=True):
             self.visit(child, _of(below, child))
@@ -182,31 +164,36 @@ class _Found:
         What stands below comes first, as it may guard what stands above.
         """
         match node:
-            case Filter():
+            case nodes.Filter():
                 return [[*conjuncts(node.condition), *conditions]]
-            case Project():
+            case nodes.Project():
                 return [_shown(conditions, node, node.items)]
-            case Bindings():
+            case nodes.Bindings():
                 return [()]
-            case Aggregate():
+            case nodes.Aggregate():
                 return [_shown(conditions, node, self._alike(node, node.keys))]
-            case Window():
+            case nodes.Window():
                 items = [item for item in node.items if item.expression in node.partition]
                 return [_shown(conditions, node, self._alike(node, items))]
-            case UnionAll():
+            case nodes.UnionAll():
                 return [
                     _in_terms_of(conditions, dict(zip(node.schema, _columns(part), strict=True)))
                     for part in node.parts
                 ]
-            case Join():
+            case nodes.Join():
                 return [[*node.conditions, *conditions]] * len(node.parts)
-            case Mark():
+            case nodes.Mark():
                 return [_shown(conditions, node, node.items), node.conditions]
-            case SemiJoin(anti=False):
+            case nodes.SemiJoin(anti=False):
                 return [[*node.conditions, *conditions], node.conditions]
-            case LeftJoin() | SemiJoin():
+            case nodes.LeftJoin() | nodes.SemiJoin():
                 return [conditions, node.conditions]
-            case ClockFilter() | Generate() | Repeat() | Sort(limit=None, offset=None):
+            case (
+                nodes.ClockFilter()
+                | nodes.Generate()
+                | nodes.Repeat()
+                | nodes.Sort(limit=None, offset=None)
+            ):
                 return [conditions]
         return [()] * len(node.inputs)
 
@@ -248,5 +235,5 @@ def _of(conditions: Conditions, node: Node) -> list[exp.Expr]:
     return [condition for condition in conditions if columns_of(condition) <= schema]
 
 
-def _of_rows(condition: exp.Expr, scan: Scan) -> exp.Expr:
+def _of_rows(condition: exp.Expr, scan: nodes.Scan) -> exp.Expr:
     return substitute(condition, {c: ColumnRef(ROWS, c.name).expression() for c in scan.schema})

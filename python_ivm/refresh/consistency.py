@@ -17,17 +17,17 @@ from python_ivm.errors import InvalidModel
 from python_ivm.parse import clock_calls as clock
 from python_ivm.parse.modifiers import without_order
 from python_ivm.parse.parser import DIALECT, parse, pin_versions, quoted_name, table_references
+from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
+from python_ivm.refresh.metadata.versions import state_history
 from python_ivm.refresh.model import Model
-from python_ivm.refresh.remembering import Remembering
 from python_ivm.refresh.request import Request, Warehouse
 from python_ivm.refresh.statements import QUERY
-from python_ivm.refresh.versions import state_history
 from python_ivm.render.renderer import Renderer, listed
 from python_ivm.render.sources import relation_name, source_relations, text
 from python_ivm.sources.clock import Clock, Instant
 from python_ivm.sources.history import SourceVersion
 from python_ivm.state.maps import entries, is_map
-from python_ivm.state.sql_type import Kind, SqlType
+from python_ivm.state.sum_types import Kind, SqlType
 
 EXPECTED = "expected"
 ACTUAL = "actual"
@@ -114,7 +114,7 @@ def one_of_several(
     Returns:
         A query without ORDER BY and LIMIT at the top; None if the text itself has one result.
     """
-    model = Model(Request("", sql, ("", ""), ("", "")), Remembering(warehouse))
+    model = Model(Request("", sql, ("", ""), ("", "")), CachedWarehouse(warehouse))
     query = bind(model.reading.tree, model.schemas(), known(types or {}))
     if not query.chooses:
         return None

@@ -20,8 +20,6 @@ from python_ivm.qualify.schema import kind_of
 from python_ivm.qualify.user_functions import check_user_functions
 from python_ivm.refresh import statements
 from python_ivm.refresh.model import Model
-from python_ivm.refresh.printer import tree
-from python_ivm.refresh.questions import Described, Questions
 from python_ivm.refresh.reason import Reason, not_parsed, not_yet, planner_error
 from python_ivm.refresh.storable import (
     may_be_incomparable,
@@ -29,6 +27,8 @@ from python_ivm.refresh.storable import (
     refuse_intervals,
     refuse_own_names,
 )
+from python_ivm.refresh.type_probes import Described, Questions
+from python_ivm.render.plan_text import tree
 from python_ivm.sources.clock import CLOCK
 from python_ivm.state.bookmark import digest
 from python_ivm.state.counters import Recomputed

@@ -13,10 +13,10 @@ from python_ivm.parse.parser import TableReference, essence, parse, table_key, w
 from python_ivm.parse.views import Reading, read
 from python_ivm.qualify.determinism import check_deterministic
 from python_ivm.qualify.schema import Schemas, TableSchema
-from python_ivm.refresh import versions
-from python_ivm.refresh.catalog import Catalog
+from python_ivm.refresh.metadata import versions
+from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
+from python_ivm.refresh.metadata.catalog import Catalog
 from python_ivm.refresh.reason import Reason, not_parsed
-from python_ivm.refresh.remembering import Remembering
 from python_ivm.refresh.request import Request
 from python_ivm.sources.clock import Clock, Instant
 from python_ivm.sources.history import Change, DataFile, SourceChange
@@ -44,7 +44,9 @@ class Model:
         unread: Why the model's text cannot be read, though Spark can.
     """
 
-    def __init__(self, request: Request, warehouse: Remembering, found: Found = NOT_BUILT) -> None:
+    def __init__(
+        self, request: Request, warehouse: CachedWarehouse, found: Found = NOT_BUILT
+    ) -> None:
         """Parse the model and refuse what no rebuild would cure.
 
         Args:

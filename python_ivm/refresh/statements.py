@@ -10,9 +10,9 @@ from sqlglot import exp
 from python_ivm.algebra.nodes import COUNT
 from python_ivm.optimize.cost import Execution
 from python_ivm.parse.parser import DIALECT, table_key
+from python_ivm.refresh.metadata.versions import CHANGE_FEED
 from python_ivm.refresh.request import Request
 from python_ivm.refresh.statement import Kind, Statement
-from python_ivm.refresh.versions import CHANGE_FEED
 from python_ivm.render.merge import merge
 from python_ivm.render.renderer import Renderer
 from python_ivm.render.sources import relation_name, source_relations, string, table, text

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from python_ivm.algebra.nodes import Filter, Project, Sort
 from python_ivm.bind.binder import Query
 from python_ivm.errors import NotYetImplemented
-from python_ivm.refresh.questions import Described
+from python_ivm.refresh.type_probes import Described
 
 _INTERVAL = re.compile(r"\binterval\b(?!:)", re.I)
 """A type that holds an interval; not a field of that name."""

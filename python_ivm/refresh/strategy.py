@@ -10,12 +10,13 @@ from python_ivm.errors import InvalidModel, IvmError
 from python_ivm.optimize.cost import Cost
 from python_ivm.parse.clock_calls import at
 from python_ivm.parse.parser import pin_versions, table_key
-from python_ivm.refresh import policy, statements, versions
-from python_ivm.refresh.following import Following, recomputing
+from python_ivm.refresh import policy, statements
+from python_ivm.refresh.incremental import Following, recomputing
 from python_ivm.refresh.maintained import Maintained, maintained
+from python_ivm.refresh.metadata import versions
+from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.reason import Reason, planner_error
-from python_ivm.refresh.remembering import Remembering
 from python_ivm.refresh.request import OnConfigurationChange, Policy, Request, Warehouse
 from python_ivm.refresh.statement import Refresh, Statement, Strategy
 from python_ivm.render.sources import relation_name
@@ -62,7 +63,7 @@ class Planner:
 
     def __init__(self, request: Request, warehouse: Warehouse) -> None:
         """Read the model, and refuse what no rebuild would cure."""
-        self.warehouse = Remembering(warehouse)
+        self.warehouse = CachedWarehouse(warehouse)
         found = versions.state_history(self.warehouse, request.state)
         self.model = Model(request, self.warehouse, found)
         self.request = self.model.request

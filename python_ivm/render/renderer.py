@@ -14,31 +14,9 @@ from typing import TypeVar, cast
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 
+from python_ivm.algebra import nodes
 from python_ivm.algebra.columns import ColumnRef, Named, beside, columns_of, first_free, substitute
-from python_ivm.algebra.nodes import (
-    Aggregate,
-    At,
-    ByPosition,
-    ClockFilter,
-    Filter,
-    FullJoin,
-    Generate,
-    Join,
-    LeftJoin,
-    Mark,
-    Node,
-    Project,
-    Recursion,
-    Repeat,
-    Scan,
-    SemiJoin,
-    Sort,
-    TableFunction,
-    UnionAll,
-    Values,
-    Window,
-    WorkingTable,
-)
+from python_ivm.algebra.nodes import At, Node
 from python_ivm.algebra.walks import ends_in_generate
 from python_ivm.errors import Internal
 from python_ivm.sources.clock import with_literals
@@ -133,33 +111,33 @@ class Renderer:
 
     def relation(self, node: Node) -> exp.Expr:
         """A plan as an item of a FROM clause."""
-        while isinstance(node, Join) and len(node.parts) == 1 and not node.conditions:
+        while isinstance(node, nodes.Join) and len(node.parts) == 1 and not node.conditions:
             node = node.parts[0]
-        if isinstance(node, Scan):
+        if isinstance(node, nodes.Scan):
             return self._scan(node)
-        if isinstance(node, Values):
+        if isinstance(node, nodes.Values):
             return self._values(node)
-        if isinstance(node, TableFunction):
+        if isinstance(node, nodes.TableFunction):
             return self._function(node)
-        if isinstance(node, WorkingTable):
+        if isinstance(node, nodes.WorkingTable):
             return self._working_table(node)
         relations = {column.relation for column in node.schema}
-        if _is_closed(node) or isinstance(node, Recursion):
+        if _is_closed(node) or isinstance(node, nodes.Recursion):
             (relation,) = relations
             if self._asks_last_round(node):
                 return self._block(node).select.subquery(_quoted(relation))
             return aliased(exp.Table(this=_quoted(self._finished(node))), relation)
         if len(relations) == 1:
             items = tuple(Named(c.name, c.expression()) for c in node.schema)
-            return self.relation(Project(node, relations.pop(), items))
+            return self.relation(nodes.Project(node, relations.pop(), items))
         return self._nested(node)
 
     def _finished(self, node: Node) -> str:
         """The CTE of a plan with a list of output columns, which is rendered once."""
         if id(node) not in self._names:
-            if isinstance(node, Recursion):
+            if isinstance(node, nodes.Recursion):
                 name = self._recursion(node)
-            elif isinstance(node, Project) and _only_renames(node):
+            elif isinstance(node, nodes.Project) and _only_renames(node):
                 name = self._finished(node.input)
             else:
                 block = self._block(node)
@@ -170,9 +148,9 @@ class Renderer:
 
     def _nested(self, node: Node) -> exp.Expr:
         """Several relations as one item of a FROM clause: a join in parentheses."""
-        if isinstance(node, Join):
+        if isinstance(node, nodes.Join):
             select = self._join(node, nested=True)
-        elif isinstance(node, LeftJoin):
+        elif isinstance(node, nodes.LeftJoin):
             select = self._left_join(node, nested=True)
         else:
             select = self._open(node)
@@ -188,15 +166,15 @@ class Renderer:
         return exp.Subquery(this=first)
 
     @staticmethod
-    def _values(node: Values) -> exp.Expr:
+    def _values(node: nodes.Values) -> exp.Expr:
         rows = [exp.Tuple(expressions=[v.copy() for v in row]) for row in node.rows]
         return exp.Values(expressions=rows, alias=_alias(node.relation, node.names))
 
     @staticmethod
-    def _function(node: TableFunction) -> exp.Expr:
+    def _function(node: nodes.TableFunction) -> exp.Expr:
         return exp.Table(this=node.function.copy(), alias=_alias(node.relation, node.names))
 
-    def _working_table(self, node: WorkingTable) -> exp.Expr:
+    def _working_table(self, node: nodes.WorkingTable) -> exp.Expr:
         return aliased(
             exp.Table(this=_quoted(self._open_recursions[node.recursion])), node.relation
         )
@@ -204,7 +182,7 @@ class Renderer:
     def _asks_last_round(self, node: Node) -> bool:
         """Whether a plan reads a working table: it must stand within the recursion's step."""
         return bool(self._open_recursions) and any(
-            isinstance(below, WorkingTable) and below.recursion in self._open_recursions
+            isinstance(below, nodes.WorkingTable) and below.recursion in self._open_recursions
             for below in node.walk()
         )
 
@@ -217,7 +195,7 @@ class Renderer:
         name = self.cte(block.relation, block.select)
         return aliased(exp.Table(this=_quoted(name)), block.relation)
 
-    def _scan(self, node: Scan) -> exp.Expr:
+    def _scan(self, node: nodes.Scan) -> exp.Expr:
         if node.at is not At.DELTA:
             table = self.sources.table(node.source, node.at)
             stored = self.sources.stored.get(node.source, {})
@@ -234,7 +212,7 @@ class Renderer:
 
     def _open(self, node: Node) -> exp.Select:
         """A plan as a SELECT that can still take conditions, or a list of columns."""
-        if isinstance(node, Sort) and len({c.relation for c in node.schema}) == 1:
+        if isinstance(node, nodes.Sort) and len({c.relation for c in node.schema}) == 1:
             return exp.Select().from_(self.relation(node))  # else they would be under its LIMIT
         block = self._block(node)
         if not block.closed and not block.ordered and isinstance(block.select, exp.Select):
@@ -243,47 +221,47 @@ class Renderer:
 
     def _block(self, node: Node) -> _Block:
         match node:
-            case Scan():
+            case nodes.Scan():
                 return _Block(exp.Select().from_(self._scan(node)))
-            case Filter(input=Aggregate() as grouped) if grouped.measures:
+            case nodes.Filter(input=nodes.Aggregate() as grouped) if grouped.measures:
                 return _Block(self._having(node, grouped), grouped.relation)
-            case Filter() | ClockFilter():
+            case nodes.Filter() | nodes.ClockFilter():
                 return _Block(self._open(node.input).where(node.condition.copy(), copy=False))
-            case Join():
+            case nodes.Join():
                 return _Block(self._join(node))
-            case LeftJoin():
+            case nodes.LeftJoin():
                 return _Block(self._left_join(node))
-            case FullJoin():
+            case nodes.FullJoin():
                 return _Block(self._full_join(node))
-            case SemiJoin():
+            case nodes.SemiJoin():
                 return _Block(self._semi_join(node))
-            case Mark():
+            case nodes.Mark():
                 return _Block(self._mark(node), node.relation)
-            case Window():
+            case nodes.Window():
                 return _Block(self._window(node), node.relation)
-            case Repeat():
+            case nodes.Repeat():
                 return _Block(self._repeat(node))
-            case Generate():
+            case nodes.Generate():
                 return _Block(self._generate(node))
-            case Values():
+            case nodes.Values():
                 return _Block(exp.Select().from_(self._values(node)))
-            case TableFunction():
+            case nodes.TableFunction():
                 return _Block(exp.Select().from_(self._function(node)))
-            case WorkingTable():
+            case nodes.WorkingTable():
                 return _Block(exp.Select().from_(self._working_table(node)))
-            case Project():
+            case nodes.Project():
                 return _Block(self._project(node), node.relation)
-            case Aggregate():
+            case nodes.Aggregate():
                 return _Block(self._aggregate(node), node.relation)
-            case UnionAll():
+            case nodes.UnionAll():
                 return _Block(self._union(node), node.relation)
-            case Recursion():
+            case nodes.Recursion():
                 return _Block(exp.Select().from_(self.relation(node)))
-            case Sort():
+            case nodes.Sort():
                 return _Block(self._sort(node), ordered=True)
         raise Internal(f"No SQL for {type(node).__name__}")
 
-    def _join(self, node: Join, nested: bool = False) -> exp.Select:
+    def _join(self, node: nodes.Join, nested: bool = False) -> exp.Select:
         """An inner join; a nested one has all its conditions in ON."""
         first, *others = node.parts
         select = exp.Select().from_(self.relation(first)) if nested else self._open(first)
@@ -309,7 +287,7 @@ class Renderer:
             raise Internal("A join condition names a column that no input has")
         return select.where(*(c.copy() for c in local), copy=False) if local else select
 
-    def _left_join(self, node: LeftJoin, nested: bool = False) -> exp.Select:
+    def _left_join(self, node: nodes.LeftJoin, nested: bool = False) -> exp.Select:
         """A left join; a nested one has no WHERE, where conditions of its left side could stand."""
         left = node.left
         select = exp.Select().from_(self.relation(left)) if nested else self._open(left)
@@ -317,13 +295,13 @@ class Renderer:
             select, self.relation(node.right), node.conditions or (exp.true(),), side="left"
         )
 
-    def _full_join(self, node: FullJoin) -> exp.Select:
+    def _full_join(self, node: nodes.FullJoin) -> exp.Select:
         """A full join; what its left side filters by must not be asked of the joined rows."""
         select = exp.Select().from_(self.relation(node.left))
         on = node.conditions or (exp.true(),)
         return _add_join(select, self.relation(node.right), on, side="full")
 
-    def _having(self, node: Filter, aggregate: Aggregate) -> exp.Select:
+    def _having(self, node: nodes.Filter, aggregate: nodes.Aggregate) -> exp.Select:
         computed = {
             ColumnRef(aggregate.relation, item.name): item.expression
             for item in (*aggregate.keys, *aggregate.measures)
@@ -331,7 +309,7 @@ class Renderer:
         condition = substitute(node.condition, computed)
         return self._aggregate(aggregate).having(condition, copy=False)
 
-    def _semi_join(self, node: SemiJoin) -> exp.Select:
+    def _semi_join(self, node: nodes.SemiJoin) -> exp.Select:
         """A semi join; as a condition where LATERAL VIEWs, which follow all joins, stand."""
         select = self._open(node.left)
         if ends_in_generate(node.left):
@@ -347,17 +325,17 @@ class Renderer:
         inside = exp.Select().select(exp.Literal.number(1)).from_(self.relation(right))
         return inside.where(*(c.copy() for c in conditions)) if conditions else inside
 
-    def _mark(self, node: Mark) -> exp.Select:
+    def _mark(self, node: nodes.Mark) -> exp.Select:
         select = self._open(node.left)
         exists = exp.Exists(this=self._matches(node.right, node.conditions))
         mark = exp.alias_(exists, _quoted(node.mark))
         return select.select(*_items(node.items), mark, copy=False)
 
-    def _window(self, node: Window) -> exp.Select:
+    def _window(self, node: nodes.Window) -> exp.Select:
         select = self._open(node.input)
         return select.select(*_items((*node.items, *node.functions)), copy=False)
 
-    def _repeat(self, node: Repeat) -> exp.Select:
+    def _repeat(self, node: nodes.Repeat) -> exp.Select:
         (relation,) = {column.relation for column in node.schema}
         copies = exp.Lateral(
             this=exp.Explode(
@@ -374,7 +352,7 @@ class Renderer:
         select.append("laterals", copies)
         return select
 
-    def _generate(self, node: Generate) -> exp.Select:
+    def _generate(self, node: nodes.Generate) -> exp.Select:
         select = self._open(node.input)
         view = exp.Lateral(
             this=node.function.copy(),
@@ -385,7 +363,7 @@ class Renderer:
         select.append("laterals", view)
         return select
 
-    def _project(self, node: Project) -> exp.Select:
+    def _project(self, node: nodes.Project) -> exp.Select:
         block = self._block(node.input)
         if block.closed or not isinstance(block.select, exp.Select):
             select = exp.Select().from_(self._named(block, node.input))
@@ -396,7 +374,7 @@ class Renderer:
             select.add_comments([f" {node.title}"])
         return select
 
-    def _aggregate(self, node: Aggregate) -> exp.Select:
+    def _aggregate(self, node: nodes.Aggregate) -> exp.Select:
         select = self._open(node.input)
         select = select.select(*_items((*node.keys, *node.measures)), copy=False)
         if not node.measures:
@@ -405,10 +383,10 @@ class Renderer:
             select = select.group_by(*(_group_key(k.expression) for k in node.keys), copy=False)
         return select
 
-    def _union(self, node: UnionAll) -> exp.Query:
+    def _union(self, node: nodes.UnionAll) -> exp.Query:
         return union_all([self._part(part, node) for part in node.parts])
 
-    def _part(self, part: Node, union: ByPosition) -> exp.Query:
+    def _part(self, part: Node, union: nodes.ByPosition) -> exp.Query:
         """An input of a union with the union's columns."""
         if tuple(c.name for c in part.schema) == union.names and _is_closed(part):
             return self.query(part)
@@ -416,9 +394,9 @@ class Renderer:
             Named(name, column.expression())
             for name, column in zip(union.names, part.schema, strict=True)
         )
-        return self.query(Project(part, union.relation, items))
+        return self.query(nodes.Project(part, union.relation, items))
 
-    def _recursion(self, node: Recursion) -> str:
+    def _recursion(self, node: nodes.Recursion) -> str:
         """The CTE of a recursion, which its step names: the name is needed before the CTE is made.
 
         It stands behind the CTEs that anchor and step read, and moves there.
@@ -433,7 +411,7 @@ class Renderer:
         self._recursive = True
         return name
 
-    def _sort(self, node: Sort) -> exp.Select:
+    def _sort(self, node: nodes.Sort) -> exp.Select:
         select = self._open(node.input)
         if node.order:
             select = select.order_by(*(k.copy() for k in node.order), copy=False)
@@ -446,10 +424,12 @@ class Renderer:
 
 def _is_closed(node: Node) -> bool:
     """Whether an operator lists its output columns, so that its SELECT is finished."""
-    return isinstance(node, (Project, Aggregate, UnionAll, Mark, Window))
+    return isinstance(
+        node, (nodes.Project, nodes.Aggregate, nodes.UnionAll, nodes.Mark, nodes.Window)
+    )
 
 
-def _only_renames(node: Project) -> bool:
+def _only_renames(node: nodes.Project) -> bool:
     """Whether a projection is a finished relation under another name."""
     return _is_closed(node.input) and all(
         isinstance(i.expression, exp.Column) and i.expression.name == i.name for i in node.items

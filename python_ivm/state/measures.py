@@ -19,7 +19,7 @@ from python_ivm.state.counters import (
     Recomputed,
     Rows,
 )
-from python_ivm.state.sql_type import Kind, SqlType
+from python_ivm.state.sum_types import Kind, SqlType
 from python_ivm.state.totals import Total, WideAverage, WideTotal, average
 
 C = TypeVar("C", bound=Counter)

@@ -18,7 +18,7 @@ from python_ivm.state.counters import (
     is_negative,
     stored,
 )
-from python_ivm.state.sql_type import Kind, SqlType
+from python_ivm.state.sum_types import Kind, SqlType
 
 OVERFLOW = "a maintained sum has more than 38 digits"
 """The error of a MERGE in which a sum overflows."""

@@ -9,7 +9,7 @@ import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.sparkivm.bridge.warehouse import Row, RunWarehouse, SparkWarehouse, of_server
-from python_ivm.refresh.answers import Answers
+from python_ivm.refresh.metadata.answers import Answers
 from python_ivm.sources.history import Change, Detail
 
 APPENDED = {"numOutputRows": "2"}

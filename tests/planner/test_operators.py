@@ -13,7 +13,7 @@ from python_ivm.optimize import Pass, predicate_ordering
 from python_ivm.optimize.analysis.bounds import is_bound
 from python_ivm.optimize.context import Context
 from python_ivm.optimize.cost import Cost
-from python_ivm.refresh import following
+from python_ivm.refresh import incremental
 from python_ivm.refresh.changed_keys import ChangedKeys
 from python_ivm.refresh.statement import Strategy
 from python_ivm.refresh.storable import may_be_incomparable
@@ -581,7 +581,7 @@ def test_it_does_where_keys_are_looked_up_ahead_and_handed_down(
     monkeypatch.setattr(ChangedKeys, "of_lookaheads", noted)
     monkeypatch.setattr(predicate_ordering, "is_expensive", is_no_bound)
     passes = tuple(Pass(written) if each.rewrite is write else each for each in optimize.COST_BASED)
-    monkeypatch.setattr(following, "COST_BASED", passes)
+    monkeypatch.setattr(incremental, "COST_BASED", passes)
     for name in [*QUERIES, *CHOICES]:
         through_random_rounds(name, 1)
     assert len(set(bounded)) > 20

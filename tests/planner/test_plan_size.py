@@ -32,7 +32,7 @@ def test_a_chain_of_ctes_that_are_each_named_twice_is_written_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As text; Spark writes it out, so that such a refresh is not tried."""
-    monkeypatch.setattr("python_ivm.refresh.following._MOST_OPERATORS", 10**6)
+    monkeypatch.setattr("python_ivm.refresh.incremental._MOST_OPERATORS", 10**6)
     ctes = ["c0 as (select customer_id as k, count(*) as n from shop.orders group by customer_id)"]
     for n in range(1, 9):
         former = f"c{n - 1}"

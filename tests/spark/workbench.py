@@ -17,8 +17,8 @@ from dbt.adapters.sparkivm.bridge.refresher import Outcome, Refresher
 from dbt.adapters.sparkivm.bridge.warehouse import Row, Shortcuts, SparkWarehouse
 from dbt.adapters.sparkivm.connection.session import SessionHandle
 from python_ivm.refresh.consistency import consistency_query
+from python_ivm.refresh.metadata.versions import shows_state
 from python_ivm.refresh.request import Options, Request
-from python_ivm.refresh.versions import shows_state
 
 FEED = "tblproperties (delta.enableChangeDataFeed = true)"
 SETTINGS = ("spark.sql.ansi.enabled", "spark.sql.session.timeZone", "spark.sql.caseSensitive")

@@ -7,20 +7,9 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from python_ivm.algebra import nodes
 from python_ivm.algebra.columns import ColumnRef
-from python_ivm.algebra.nodes import (
-    Aggregate,
-    At,
-    Join,
-    LeftJoin,
-    Mark,
-    Node,
-    Project,
-    Scan,
-    SemiJoin,
-    UnionAll,
-    Window,
-)
+from python_ivm.algebra.nodes import At, Node
 from python_ivm.algebra.walks import OncePerNode
 
 DATE = "date"
@@ -78,9 +67,9 @@ class Provenance:
     def _below(self, node: Node, column: ColumnRef) -> Tables | None:
         widened = masked = False
         match node:
-            case Scan():
+            case nodes.Scan():
                 return frozenset({(node.source, column.name, node.at)})
-            case UnionAll():
+            case nodes.UnionAll():
                 index = node.names.index(column.name)
                 every: Tables = frozenset()
                 for part in node.parts:
@@ -89,8 +78,8 @@ class Provenance:
                         return None
                     every |= origins
                 return every
-            case Project() | Window() | Mark() | Aggregate():
-                items = node.keys if isinstance(node, Aggregate) else node.items
+            case nodes.Project() | nodes.Window() | nodes.Mark() | nodes.Aggregate():
+                items = node.keys if isinstance(node, nodes.Aggregate) else node.items
                 item = next((i.expression for i in items if i.name == column.name), None)
                 if isinstance(item, exp.Cast) and item.to.is_type("bigint"):
                     item, widened = item.this, True
@@ -130,7 +119,7 @@ class Provenance:
 
 def equalities(node: Node) -> Iterator[tuple[ColumnRef, ColumnRef, bool]]:
     """The columns that a join's conditions equate, both ways, and whether NULL equals NULL."""
-    if not isinstance(node, (Join, LeftJoin, SemiJoin)):
+    if not isinstance(node, (nodes.Join, nodes.LeftJoin, nodes.SemiJoin)):
         return
     for condition in node.conditions:
         if not isinstance(condition, (exp.EQ, exp.NullSafeEQ)):
@@ -144,7 +133,7 @@ def equalities(node: Node) -> Iterator[tuple[ColumnRef, ColumnRef, bool]]:
 
 def keeps(node: Node, column: ColumnRef) -> bool:
     """Whether a join keeps the rows of a column's side that have no match."""
-    kept = isinstance(node, LeftJoin) or (isinstance(node, SemiJoin) and node.anti)
+    kept = isinstance(node, nodes.LeftJoin) or (isinstance(node, nodes.SemiJoin) and node.anti)
     return kept and column in node.inputs[0].schema
 
 

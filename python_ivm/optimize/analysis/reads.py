@@ -12,29 +12,10 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
+from python_ivm.algebra import nodes
 from python_ivm.algebra.columns import ColumnRef, Named
 from python_ivm.algebra.conditions import conjuncts
-from python_ivm.algebra.nodes import (
-    Aggregate,
-    At,
-    Bindings,
-    ClockFilter,
-    Filter,
-    FullJoin,
-    Generate,
-    Join,
-    LeftJoin,
-    Mark,
-    Node,
-    Project,
-    Recursion,
-    Repeat,
-    Scan,
-    SemiJoin,
-    Sort,
-    UnionAll,
-    Window,
-)
+from python_ivm.algebra.nodes import At, Node
 from python_ivm.algebra.walks import OncePerNode
 from python_ivm.optimize.analysis.bounds import BOUNDS, Bound
 from python_ivm.optimize.analysis.provenance import equalities
@@ -72,15 +53,15 @@ def reads(plan: Node) -> list[Read]:
 
 def changes_in(plan: Node) -> set[str]:
     """The sources whose change a plan reads."""
-    return {n.source for n in plan.walk() if isinstance(n, Scan) and n.at is At.DELTA}
+    return {n.source for n in plan.walk() if isinstance(n, nodes.Scan) and n.at is At.DELTA}
 
 
-def bounds_of_pairs(node: Join | LeftJoin | SemiJoin) -> Bounds:
+def bounds_of_pairs(node: nodes.Join | nodes.LeftJoin | nodes.SemiJoin) -> Bounds:
     """The columns of a join's pairs of rows that literals bound, by its conditions or below it."""
     return _Reads().of_pairs(node, {})
 
 
-def matches_nothing(node: Join | LeftJoin | SemiJoin) -> bool:
+def matches_nothing(node: nodes.Join | nodes.LeftJoin | nodes.SemiJoin) -> bool:
     """Whether a join is not to match at all, or compares with a column that is always NULL."""
     return _Reads().matches_nothing(node)
 
@@ -96,7 +77,7 @@ class _Reads:
         if known in self._seen or self._is_empty(node):
             return
         self._seen.add(known)
-        if isinstance(node, Scan):
+        if isinstance(node, nodes.Scan):
             if node.at is not At.DELTA:
                 yield Read(node.source, node.at, {c.name: bound for c, bound in bounds.items()})
             return
@@ -106,45 +87,53 @@ class _Reads:
     def _handed_down(self, node: Node, bounds: Bounds) -> Iterator[tuple[Node, Bounds]]:
         """An operator's inputs, each with the bounds of its rows, and perhaps of others."""
         match node:
-            case Filter():
+            case nodes.Filter():
                 yield node.input, _both(_literal(conjuncts(node.condition)), bounds)
-            case Project():
+            case nodes.Project():
                 yield node.input, _under(bounds, node, node.items)
-            case Window():
+            case nodes.Window():
                 items = [item for item in node.items if item.expression in node.partition]
                 yield node.input, _apart(_under(bounds, node, items))
-            case Bindings() | Recursion():
+            case nodes.Bindings() | nodes.Recursion():
                 yield from ((child, {}) for child in node.inputs)
-            case Aggregate():
+            case nodes.Aggregate():
                 yield node.input, _apart(_under(bounds, node, node.keys))
-            case Mark():
+            case nodes.Mark():
                 yield node.left, _under(bounds, node, node.items)
                 yield node.right, {}
-            case UnionAll():
+            case nodes.UnionAll():
                 for part in node.parts:
                     places = zip(node.schema, part.schema, strict=True)
                     yield part, _apart({own: bounds[c] for c, own in places if c in bounds})
-            case Join():
+            case nodes.Join():
                 every = self.of_pairs(node, bounds)
                 yield from ((part, every) for part in node.parts)
-            case LeftJoin() | SemiJoin():
+            case nodes.LeftJoin() | nodes.SemiJoin():
                 every = self.of_pairs(node, bounds)
-                yield node.left, bounds if isinstance(node, LeftJoin) or node.anti else every
+                yield node.left, bounds if isinstance(node, nodes.LeftJoin) or node.anti else every
                 if not self.matches_nothing(node):  # or it gives NULLs without being read
                     yield node.right, every
-            case ClockFilter() | FullJoin() | Generate() | Repeat() | Sort(limit=None, offset=None):
+            case (
+                nodes.ClockFilter()
+                | nodes.FullJoin()
+                | nodes.Generate()
+                | nodes.Repeat()
+                | nodes.Sort(limit=None, offset=None)
+            ):
                 yield from ((child, bounds) for child in node.inputs)
             case _:
                 yield from ((child, {}) for child in node.inputs)
 
-    def of_pairs(self, node: Join | LeftJoin | SemiJoin, bounds: Bounds) -> Bounds:
+    def of_pairs(
+        self, node: nodes.Join | nodes.LeftJoin | nodes.SemiJoin, bounds: Bounds
+    ) -> Bounds:
         """What is known of a join's pairs of rows, where bounds hold of its own."""
         found = _both(_literal(node.conditions), bounds)
         for child in node.inputs:
             found = _both(found, self._known(child))
         return _with_equal(node, found)
 
-    def matches_nothing(self, node: Join | LeftJoin | SemiJoin) -> bool:
+    def matches_nothing(self, node: nodes.Join | nodes.LeftJoin | nodes.SemiJoin) -> bool:
         """Whether a join is not to match at all, or compares with a column that is always NULL."""
         nulls = {column for child in node.inputs for column in self._nulls(child)}
         strict = (a for a, _, or_null in equalities(node) if not or_null)
@@ -156,19 +145,19 @@ class _Reads:
 
     def _is_empty_now(self, node: Node) -> bool:
         match node:
-            case Filter():
+            case nodes.Filter():
                 return exp.false() in conjuncts(node.condition) or self._is_empty(node.input)
-            case Join():
+            case nodes.Join():
                 return exp.false() in node.conditions or any(map(self._is_empty, node.parts))
-            case SemiJoin(anti=False):
+            case nodes.SemiJoin(anti=False):
                 return exp.false() in node.conditions or any(map(self._is_empty, node.inputs))
-            case LeftJoin() | SemiJoin():
+            case nodes.LeftJoin() | nodes.SemiJoin():
                 return self._is_empty(node.left)
-            case UnionAll():
+            case nodes.UnionAll():
                 return all(map(self._is_empty, node.parts))
-            case Aggregate():
+            case nodes.Aggregate():
                 return bool(node.keys) and self._is_empty(node.input)
-            case Project() | Window():
+            case nodes.Project() | nodes.Window():
                 return self._is_empty(node.input)
         return False
 
@@ -178,13 +167,13 @@ class _Reads:
 
     def _nulls_of(self, node: Node) -> frozenset[ColumnRef]:
         match node:
-            case LeftJoin() if self.matches_nothing(node):
+            case nodes.LeftJoin() if self.matches_nothing(node):
                 return self._nulls(node.left).union(node.right.schema)
-            case LeftJoin() | SemiJoin():
+            case nodes.LeftJoin() | nodes.SemiJoin():
                 return self._nulls(node.left)
-            case Filter():
+            case nodes.Filter():
                 return self._nulls(node.input)
-            case Join():
+            case nodes.Join():
                 return frozenset().union(*map(self._nulls, node.parts))
         return frozenset()
 
@@ -195,15 +184,15 @@ class _Reads:
     def _within(self, node: Node) -> Bounds:
         """The same, computed."""
         match node:
-            case Filter():
+            case nodes.Filter():
                 return _both(_literal(conjuncts(node.condition)), self._known(node.input))
-            case Project():
+            case nodes.Project():
                 return _over(self._known(node.input), node, node.items)
-            case Window():
+            case nodes.Window():
                 return _apart(_over(self._known(node.input), node, node.items))
-            case Aggregate():
+            case nodes.Aggregate():
                 return _apart(_over(self._known(node.input), node, node.keys))
-            case UnionAll():
+            case nodes.UnionAll():
                 every = [self._known(part) for part in node.parts]
                 places = zip(node.schema, *(part.schema for part in node.parts), strict=True)
                 return {
@@ -211,12 +200,12 @@ class _Reads:
                     for own, *columns in places
                     if all(c in known for c, known in zip(columns, every, strict=True))
                 }
-            case Join() | SemiJoin(anti=False):
+            case nodes.Join() | nodes.SemiJoin(anti=False):
                 pairs = self.of_pairs(node, {})
                 return {c: bound for c, bound in pairs.items() if c in node.schema}
-            case LeftJoin() | SemiJoin():
+            case nodes.LeftJoin() | nodes.SemiJoin():
                 return self._known(node.left)
-            case ClockFilter() | Generate() | Repeat() | Sort():
+            case nodes.ClockFilter() | nodes.Generate() | nodes.Repeat() | nodes.Sort():
                 return self._known(node.input)
         return {}
 

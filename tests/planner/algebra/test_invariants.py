@@ -10,7 +10,7 @@ from python_ivm.algebra.invariants import check
 from python_ivm.algebra.nodes import Aggregate, Filter, Join, Node, Project, Scan, Sort, UnionAll
 from python_ivm.algebra.normalize import RULES, normalize
 from python_ivm.errors import Internal
-from python_ivm.refresh.printer import tree
+from python_ivm.render.plan_text import tree
 
 X = Scan("s.x", "x", ("i", "v"))
 Y = Scan("s.y", "y", ("i",))

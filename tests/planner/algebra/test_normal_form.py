@@ -6,9 +6,9 @@ import pytest
 
 from python_ivm.algebra.normal_form import NormalForm, normal_forms
 from python_ivm.bind.binder import bind
+from python_ivm.explain.maintenance_graph import mermaid, term_name, text
 from python_ivm.parse.parser import parse
 from python_ivm.qualify.schema import TableSchema
-from python_ivm.refresh.maintenance_graph import mermaid, term_name, text
 
 TABLES = [TableSchema(("s", name), {"a": "int", "b": "int", "v": "string"}) for name in "rstu"]
 SCHEMAS = {table.key: table for table in TABLES}

@@ -8,8 +8,8 @@ from datetime import date, datetime, timedelta
 import pytest
 
 from python_ivm.errors import Unsupported
+from python_ivm.explain.explain import explain
 from python_ivm.refresh.consistency import consistency_query
-from python_ivm.refresh.explain import explain
 from python_ivm.refresh.statement import Kind, Strategy
 from tests.planner.lake import Lake, instant
 from tests.planner.stories import View

@@ -14,7 +14,7 @@ from python_ivm.algebra.invariants import check
 from python_ivm.algebra.nodes import COUNT, AffectedKeys, Aggregate, Node, Reduction
 from python_ivm.optimize import Pass, affected_keys, semijoin_reduction
 from python_ivm.optimize.context import Context
-from python_ivm.refresh import following
+from python_ivm.refresh import incremental
 from python_ivm.state.merge import Merge
 
 Rewrite = Callable[[Merge, Context], Merge]
@@ -26,7 +26,7 @@ def check_after_each_pass(patch: pytest.MonkeyPatch) -> None:
     cost_based = tuple(map(_checked_pass, optimize.COST_BASED))
     patch.setattr(optimize, "LOGICAL", logical)
     patch.setattr(optimize, "COST_BASED", cost_based)
-    patch.setattr(following, "COST_BASED", cost_based)
+    patch.setattr(incremental, "COST_BASED", cost_based)
 
 
 def _checked_pass(each: Pass) -> Pass:

@@ -11,8 +11,8 @@ from hypothesis import given, note
 from hypothesis import strategies as st
 
 from python_ivm import optimize
+from python_ivm.explain.explain import explain
 from python_ivm.optimize import PASSES
-from python_ivm.refresh.explain import explain
 from tests.planner.cases import Case, cases
 from tests.planner.lake import Lake
 from tests.planner.stories import View

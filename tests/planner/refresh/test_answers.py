@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from python_ivm.refresh.answers import Answers
+from python_ivm.refresh.metadata.answers import Answers
 from python_ivm.sources.history import Commit, Detail
 
 TABLE = ("s", "r")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from python_ivm.refresh.explain import explain
+from python_ivm.explain.explain import explain
 from tests.planner.lake import Lake
 
 TABLES = {"r": {"a": "int", "v": "int"}, "s": {"a": "int", "w": "int"}}

@@ -12,11 +12,11 @@ from python_ivm.errors import InvalidModel, Unsupported
 from python_ivm.optimize.cost import Execution
 from python_ivm.parse.parser import essence
 from python_ivm.parse.views import View
+from python_ivm.refresh.metadata.versions import shows_state
 from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import OnConfigurationChange, Options, Policy
 from python_ivm.refresh.statement import Kind, Refresh, Strategy
 from python_ivm.refresh.strategy import plan_refresh
-from python_ivm.refresh.versions import shows_state
 from python_ivm.sources.history import Commit, Detail
 from python_ivm.state.bookmark import Bookmark
 from tests.planner.lake import Lake, instant

@@ -9,7 +9,7 @@ from python_ivm.bind.binder import Query, bind
 from python_ivm.errors import NotYetImplemented
 from python_ivm.parse.parser import parse
 from python_ivm.qualify.schema import TableSchema
-from python_ivm.refresh.printer import tree
+from python_ivm.render.plan_text import tree
 from tests.planner.lake import Lake
 from tests.planner.stories import View
 

@@ -8,7 +8,7 @@ from python_ivm.algebra.nodes import Bindings, Node
 from python_ivm.bind.binder import bind
 from python_ivm.parse.parser import parse
 from python_ivm.qualify.schema import TableSchema
-from python_ivm.refresh.printer import tree
+from python_ivm.render.plan_text import tree
 
 TABLES = (
     TableSchema(("s", "a"), {"k": "int", "v": "int"}),

@@ -30,11 +30,11 @@ from dbt.adapters.sparkivm.bridge.warehouse import (
 )
 from dbt.adapters.sparkivm.connection.session import SessionHandle
 from python_ivm.errors import InvalidModel, IvmError
-from python_ivm.refresh.answers import Answers
+from python_ivm.explain.explain import explain
 from python_ivm.refresh.consistency import consistency_query
-from python_ivm.refresh.explain import explain
+from python_ivm.refresh.metadata.answers import Answers
+from python_ivm.refresh.metadata.versions import shows_state
 from python_ivm.refresh.request import Options, Request
-from python_ivm.refresh.versions import shows_state
 
 logger = AdapterLogger("SparkIvm")
 

@@ -21,11 +21,11 @@ from dbt.adapters.sparkivm.bridge.conf import (
 from dbt.adapters.sparkivm.bridge.response import RefreshResponse
 from dbt.adapters.sparkivm.bridge.warehouse import Query, Row, SparkWarehouse
 from python_ivm.errors import Conflict
+from python_ivm.refresh.metadata.versions import shows_state
 from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import Request
 from python_ivm.refresh.statement import Kind, Refresh, Statement, Strategy
 from python_ivm.refresh.strategy import plan_refresh
-from python_ivm.refresh.versions import shows_state
 from python_ivm.state.rows import COLLISION
 from python_ivm.state.totals import OVERFLOW
 

@@ -15,8 +15,8 @@ from dbt.adapters.sparkivm.bridge.conf import Conf, StatementConf, changed, exec
 from python_ivm.optimize.cost import Execution
 from python_ivm.parse.parser import DIALECT, quoted_name
 from python_ivm.parse.views import View
-from python_ivm.refresh.answers import Answers
-from python_ivm.refresh.versions import CHANGE_FEED
+from python_ivm.refresh.metadata.answers import Answers
+from python_ivm.refresh.metadata.versions import CHANGE_FEED
 from python_ivm.sources.clock import Instant
 from python_ivm.sources.history import Commit, DataFile, Detail
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from python_ivm.algebra.nodes import Aggregate, Bindings, Node, Recursion, Sort, Window
-from python_ivm.refresh.printer import one_line
+from python_ivm.render.plan_text import one_line
 from python_ivm.state.layout import Layout
 
 

@@ -12,6 +12,8 @@ from python_ivm.algebra.normal_form import normal_forms
 from python_ivm.algebra.term import Changes, Term
 from python_ivm.delta import delta
 from python_ivm.errors import IvmError
+from python_ivm.explain.maintenance_graph import text
+from python_ivm.explain.recomputations import recomputations
 from python_ivm.optimize import compiled
 from python_ivm.optimize.analysis.provenance import Key
 from python_ivm.optimize.context import Context
@@ -19,15 +21,14 @@ from python_ivm.optimize.cost import Cost
 from python_ivm.optimize.data_skipping import keys_looked_up
 from python_ivm.optimize.irrelevant_updates import relevant
 from python_ivm.qualify.schema import kind_of
-from python_ivm.refresh import statements, versions
+from python_ivm.refresh import statements
 from python_ivm.refresh.maintained import Maintained, maintained
-from python_ivm.refresh.maintenance_graph import text
+from python_ivm.refresh.metadata import versions
+from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 from python_ivm.refresh.model import Model
-from python_ivm.refresh.printer import one_line, tree
 from python_ivm.refresh.reason import Reason
-from python_ivm.refresh.recomputation import recomputations
-from python_ivm.refresh.remembering import Remembering
 from python_ivm.refresh.request import Request, Warehouse
+from python_ivm.render.plan_text import one_line, tree
 from python_ivm.render.sources import relation_name
 from python_ivm.render.sources import text as sql_text
 from python_ivm.sources.clock import CLOCK
@@ -53,7 +54,7 @@ def explain(request: Request, warehouse: Warehouse) -> str:
         Unsupported: If the query cannot be maintained at all.
     """
     try:
-        asked = Remembering(warehouse)
+        asked = CachedWarehouse(warehouse)
         found = versions.state_history(asked, request.state)
         model = Model(request, asked, found)
         how = maintained(model, None)

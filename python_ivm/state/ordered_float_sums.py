@@ -36,7 +36,7 @@ from python_ivm.bind.windows.window_functions import (
 )
 from python_ivm.errors import NotYetImplemented
 from python_ivm.parse.parser import DIALECT
-from python_ivm.state.sql_type import Kind, SqlType
+from python_ivm.state.sum_types import Kind, SqlType
 
 Types = Mapping[str, Mapping[str, str]]
 

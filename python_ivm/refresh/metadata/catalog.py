@@ -9,8 +9,8 @@ from sqlglot import exp
 
 from python_ivm.parse.parser import table_key, table_references
 from python_ivm.parse.views import Relation
+from python_ivm.refresh.metadata.versions import is_delta, state_history
 from python_ivm.refresh.request import Warehouse
-from python_ivm.refresh.versions import is_delta, state_history
 from python_ivm.state.public import hidden_columns, over_hidden_columns
 
 _SESSION_CATALOG = "spark_catalog"

@@ -4,31 +4,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from python_ivm.algebra import nodes
 from python_ivm.algebra.columns import Named
-from python_ivm.algebra.nodes import (
-    Aggregate,
-    At,
-    Bindings,
-    ClockFilter,
-    Filter,
-    FullJoin,
-    Generate,
-    Join,
-    LeftJoin,
-    Mark,
-    Node,
-    Project,
-    Recursion,
-    Repeat,
-    Scan,
-    SemiJoin,
-    Sort,
-    TableFunction,
-    UnionAll,
-    Values,
-    Window,
-    WorkingTable,
-)
+from python_ivm.algebra.nodes import At, Node
 from python_ivm.parse.parser import DIALECT
 from python_ivm.render.renderer import bare
 
@@ -51,48 +29,51 @@ def _lines(node: Node, depth: int, told: set[int]) -> list[str]:
 
 def _label(node: Node) -> str:
     match node:
-        case Scan():
+        case nodes.Scan():
             at = "" if node.at is At.POST else f" at {node.at.value}"
             return f"Scan {node.source} as {node.relation}{at} ({', '.join(node.columns)})"
-        case Filter() | ClockFilter():
+        case nodes.Filter() | nodes.ClockFilter():
             return f"Filter {one_line(node.condition)}"
-        case Project():
+        case nodes.Project():
             return f"Project {_named(node.items)}"
-        case Join():
+        case nodes.Join():
             if len(node.parts) == 1:
                 return f"Filter {_all(node.conditions)}"
             return f"Join on {_all(node.conditions)}" if node.conditions else "Join (cross)"
-        case LeftJoin() | FullJoin() | SemiJoin():
-            name = "AntiJoin" if isinstance(node, SemiJoin) and node.anti else type(node).__name__
-            return f"{name} on {_all(node.conditions)}"
-        case Mark():
+        case nodes.SemiJoin(anti=True):
+            return f"AntiJoin on {_all(node.conditions)}"
+        case nodes.LeftJoin() | nodes.FullJoin() | nodes.SemiJoin() | nodes.Reduction():
+            return f"{type(node).__name__} on {_all(node.conditions)}"
+        case nodes.AffectedKeys():
+            return f"AffectedKeys {node.relation} ({_named(node.keys)})"
+        case nodes.Mark():
             return f"Mark {node.mark} where {_all(node.conditions)}"
-        case Window():
+        case nodes.Window():
             return f"Window {_named(node.functions)}"
-        case Repeat():
+        case nodes.Repeat():
             return f"Repeat {one_line(node.times)} times"
-        case Generate():
+        case nodes.Generate():
             made = f"{one_line(node.function)} as {node.relation} ({', '.join(node.names)})"
             return f"Generate {'outer ' if node.outer else ''}{made}"
-        case TableFunction():
+        case nodes.TableFunction():
             made = f"{one_line(node.function)} as {node.relation}"
             return f"Function {made} ({', '.join(node.names)})"
-        case Values():
+        case nodes.Values():
             return f"Values as {node.relation} ({', '.join(node.names)}), {len(node.rows)} rows"
-        case Bindings():
+        case nodes.Bindings():
             return f"Bindings {_named(node.keys)}"
-        case Aggregate():
+        case nodes.Aggregate():
             if not node.measures:
                 return f"Distinct {_named(node.keys)}"
             by = f" by {_named(node.keys)}" if node.keys else ""
             return f"Aggregate {_named(node.measures)}{by}"
-        case UnionAll():
+        case nodes.UnionAll():
             return f"UnionAll ({', '.join(node.names)})"
-        case Recursion():
+        case nodes.Recursion():
             return f"Recursion {node.relation} ({', '.join(node.names)})"
-        case WorkingTable():
+        case nodes.WorkingTable():
             return f"WorkingTable of {node.recursion} as {node.relation}"
-        case Sort():
+        case nodes.Sort():
             parts = [f"Sort by {', '.join(one_line(k) for k in node.order)}"] if node.order else []
             parts += [f"limit {one_line(node.limit)}"] if node.limit is not None else []
             parts += [f"offset {one_line(node.offset)}"] if node.offset is not None else []

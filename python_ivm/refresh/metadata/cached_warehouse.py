@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from python_ivm.optimize.cost import Execution
 from python_ivm.parse.views import View
-from python_ivm.refresh.answers import Answers
+from python_ivm.refresh.metadata.answers import Answers
 from python_ivm.refresh.request import Warehouse
 from python_ivm.sources.clock import Instant
 from python_ivm.sources.history import Commit, DataFile, Detail
@@ -15,7 +15,7 @@ from python_ivm.sources.history import Commit, DataFile, Detail
 T = TypeVar("T")
 
 
-class Remembering:
+class CachedWarehouse:
     """A warehouse that is asked everything once, so that a plan sees one state of each table.
 
     Attributes:

@@ -1,0 +1,1 @@
+"""How a model is maintained, in words, as plans and as SQL."""
