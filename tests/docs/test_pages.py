@@ -78,7 +78,7 @@ def _paths(text: str) -> set[str]:
         span
         for span in spans
         if re.fullmatch(r"[\w.-]+(/[\w.-]+)*/?", span)
-        and ("/" in span and span.split("/")[0] in OWN or span.endswith(".py"))
+        and (("/" in span and span.split("/")[0] in OWN) or span.endswith(".py"))
     }
 
 
