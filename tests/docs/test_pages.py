@@ -11,6 +11,7 @@ import pytest
 from docs import examples, support
 from python_ivm.delta import RULES
 from python_ivm.errors import IvmError
+from python_ivm.optimize import PASSES
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -95,8 +96,10 @@ def test_paths_that_a_page_names_exist(page: Path) -> None:
 
 
 def test_a_path_that_does_not_exist_is_found() -> None:
-    named = _paths("See `python_ivm/sql/`, `delta/bounds.py`, `bounds.py`, `select 1/2` and `a/b`.")
-    assert named == {"python_ivm/sql/", "delta/bounds.py", "bounds.py"}
+    named = _paths(
+        "See `python_ivm/sql/`, `delta/no_such.py`, `no_such.py`, `select 1/2` and `a/b`."
+    )
+    assert named == {"python_ivm/sql/", "delta/no_such.py", "no_such.py"}
     assert not any(_exists(path, DOCS / "limits.md") for path in named)
 
 
@@ -110,3 +113,8 @@ def test_operators_pages_have_the_same_parts(page: Path) -> None:
     text = re.sub(r"```.*?```", "", page.read_text(), flags=re.S)
     headings = [heading.split()[0] for heading in re.findall(r"^## (.+)$", text, re.M)]
     assert sorted(set(headings), key=headings.index) == PARTS
+
+
+def test_the_optimizers_passes_are_listed_in_their_order() -> None:
+    listed = re.findall(r"^\| `([a-z_]+)` \|", (DOCS / "how-it-works.md").read_text(), re.M)
+    assert listed == [each.name for each in PASSES]
