@@ -20,17 +20,18 @@ FULL = "rebuilt in full"
 
 TITLE = """# Support matrix
 
-One row for each query of the test suite: how its view follows its sources. This page is written
-from the tests by `make docs`; [limits](limits.md) says more of what is not maintained.
+This page shows for each query of the test suite how its view follows its sources.
 
-- **incremental**: from the changed rows, and lookups of the rows that they match.
-- **affected groups**: where a group, a partition or a limit is touched, it is computed anew, now
-  and before, and the difference is written. `ivm_explain` tells for a model which parts these
-  are, and why.
-- **rebuilt in full**: when a source changed.
+`make docs` writes it from the tests. [Limits](limits.md) says more about what is not maintained.
+
+- **incremental**: computed from the changed rows, and lookups of the rows that they match.
+- **affected groups**: the groups, partitions or limits that a change affects are recomputed from
+  the pre-state and the post-state, and the difference is written. `ivm_explain` shows for a model
+  which parts these are, and why.
+- **rebuilt in full**: whenever a source changed.
 
 Tables: `a(k, v)`, `b(k, w)`, `c(w, z)` of whole numbers, and `d` with an array `xs`, a map `m`, a
-struct `p` and an array of structs `st`. Time windows, which run on Spark only: `pings(k, v, t, day,
+struct `p` and an array of structs `st`. Time windows run on Spark only: `pings(k, v, t, day,
 local)` with a time, a date and a time without zone, and `devices(k, name)`.
 """
 
