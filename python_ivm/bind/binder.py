@@ -22,14 +22,14 @@ from python_ivm.algebra.nodes import (
 )
 from python_ivm.algebra.normalize import keeps_some, normalize
 from python_ivm.algebra.plans import check
-from python_ivm.bind.grouping.keys import has_aggregate
-from python_ivm.bind.grouping.order import modifiers, order_key
+from python_ivm.bind.grouping.post_aggregation import (has_aggregate)
+from python_ivm.bind.grouping.order_by import (modifiers, order_key)
 from python_ivm.bind.recursion import is_recursive, recursion, refuse_endless
 from python_ivm.bind.select import SelectBinder
 from python_ivm.bind.set_operations import set_operation
-from python_ivm.bind.subqueries.bindings import Asked
+from python_ivm.bind.subqueries.domain import (Asked)
 from python_ivm.bind.union_types import Casts, of_one_type
-from python_ivm.bind.windows.time_windows import refuse_windows_again
+from python_ivm.bind.windows.session_windows import (refuse_windows_again)
 from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.parse.clock_calls import NAMES, calls, with_readings
 from python_ivm.parse.parser import position

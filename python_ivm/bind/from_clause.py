@@ -10,9 +10,9 @@ from sqlglot import exp
 from python_ivm.algebra.columns import columns_of
 from python_ivm.algebra.conditions import conjuncts
 from python_ivm.algebra.nodes import FullJoin, LeftJoin, Node, SemiJoin
-from python_ivm.bind import generators
+from python_ivm.qualify import (generators)
 from python_ivm.bind.clock_filters import by_the_clock, inner_join
-from python_ivm.bind.grouping.keys import HOLE, refuse_aggregates
+from python_ivm.bind.grouping.post_aggregation import (HOLE, refuse_aggregates)
 from python_ivm.bind.subqueries.lateral import join_lateral
 from python_ivm.bind.subqueries.predicates import SUBQUERIES
 from python_ivm.errors import NotYetImplemented

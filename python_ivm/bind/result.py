@@ -9,8 +9,8 @@ from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, Named
 from python_ivm.algebra.nodes import Node, Project, Sort
-from python_ivm.bind.grouping.groups import Clauses
-from python_ivm.bind.grouping.order import Order
+from python_ivm.bind.grouping.group_by import (Clauses)
+from python_ivm.bind.grouping.order_by import (Order)
 from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.parse.parser import position
 

@@ -17,13 +17,13 @@ from python_ivm.algebra.nodes import (
     Values,
 )
 from python_ivm.algebra.plans import ends_in_generate
-from python_ivm.bind import generators
+from python_ivm.qualify import (generators)
 from python_ivm.bind.clock_filters import filtered
 from python_ivm.bind.from_clause import joined
 from python_ivm.bind.grouping.grouping_sets import expand
-from python_ivm.bind.grouping.groups import Clauses, grouped
-from python_ivm.bind.grouping.keys import HOLE, refuse_aggregates
-from python_ivm.bind.grouping.order import modifiers
+from python_ivm.bind.grouping.group_by import (Clauses, grouped)
+from python_ivm.bind.grouping.post_aggregation import (HOLE, refuse_aggregates)
+from python_ivm.bind.grouping.order_by import (modifiers)
 from python_ivm.bind.result import result
 from python_ivm.bind.subqueries.predicates import (
     SUBQUERIES,
@@ -31,10 +31,10 @@ from python_ivm.bind.subqueries.predicates import (
     is_predicate,
     plain_predicates,
 )
-from python_ivm.bind.subqueries.subqueries import Subqueries
+from python_ivm.bind.subqueries.decorrelate import (Subqueries)
 from python_ivm.bind.subqueries.unnest import field_to_spark, no_rule
 from python_ivm.bind.windows import window_functions as windows
-from python_ivm.bind.windows.time_windows import is_time_window
+from python_ivm.bind.windows.session_windows import (is_time_window)
 from python_ivm.errors import NotYetImplemented
 from python_ivm.parse.parser import position
 from python_ivm.sources.clock import readings

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from python_ivm.errors import NotYetImplemented
 from python_ivm.parse.parser import place
-from python_ivm.qualify.fields import field_of
+from python_ivm.qualify.struct_fields import (field_of)
 from python_ivm.qualify.relations import Relations, from_items, names_in_from
 
 

@@ -16,16 +16,7 @@ from sqlglot import exp
 from python_ivm.algebra.columns import ColumnRef, Named, beside, columns_of, substitute, under
 from python_ivm.algebra.nodes import Aggregate, Node, Window
 from python_ivm.algebra.normalize import bottom_up
-from python_ivm.bind.functions.aggregates import (
-    APPROXIMATE,
-    ROUNDING,
-    SUMS,
-    arguments,
-    core,
-    function_name,
-    is_aggregate_call,
-    is_distinct,
-)
+from python_ivm.functions.aggregates import (APPROXIMATE, ROUNDING, SUMS, arguments, core, function_name, is_aggregate_call, is_distinct)
 from python_ivm.bind.windows.window_functions import (
     RANGE,
     WHOLE,

@@ -15,10 +15,10 @@ from sqlglot import exp
 from python_ivm.algebra.columns import ColumnRef, Named, columns_of, substitute, under
 from python_ivm.algebra.conditions import conjuncts
 from python_ivm.algebra.nodes import Aggregate, Filter, Join, LeftJoin, Node, Project
-from python_ivm.bind.grouping.keys import AfterGrouping, has_aggregate
-from python_ivm.bind.subqueries.by_key import by_key
-from python_ivm.bind.subqueries.dependent import dependent
-from python_ivm.bind.subqueries.inside import Inside, asks_subquery, equal_keys, of_no_rows
+from python_ivm.bind.grouping.post_aggregation import (AfterGrouping, has_aggregate)
+from python_ivm.bind.subqueries.equality_correlated import (by_key)
+from python_ivm.bind.subqueries.dependent_join import (dependent)
+from python_ivm.bind.subqueries.predicate_pullup import (Inside, asks_subquery, equal_keys, of_no_rows)
 from python_ivm.bind.subqueries.unnest import no_rule, outer_columns
 from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.qualify.relations import Relations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from python_ivm.bind.grouping.grouping_sets import has_only_keys
-from python_ivm.bind.grouping.keys import has_aggregate
+from python_ivm.bind.grouping.post_aggregation import (has_aggregate)
 from python_ivm.bind.subqueries.unnest import outer_columns
 
 SUBQUERIES = (exp.Subquery, exp.Select, exp.SetOperation)

@@ -17,14 +17,9 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from python_ivm.algebra.columns import first_free
-from python_ivm.bind.functions.aggregates import (
-    core,
-    function_name,
-    is_aggregate_call,
-    or_of_no_rows,
-)
+from python_ivm.functions.aggregates import (core, function_name, is_aggregate_call, or_of_no_rows)
 from python_ivm.bind.grouping.grouping_sets import has_only_keys
-from python_ivm.bind.grouping.keys import has_aggregate
+from python_ivm.bind.grouping.post_aggregation import (has_aggregate)
 from python_ivm.bind.windows.window_functions import with_named_windows
 from python_ivm.errors import NotYetImplemented
 from python_ivm.parse.parser import position

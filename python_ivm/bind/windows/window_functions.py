@@ -14,16 +14,8 @@ from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, Named, columns_of, substitute, under
 from python_ivm.algebra.nodes import Node, Window
-from python_ivm.bind.functions.aggregates import (
-    APPROXIMATE,
-    MAINTAINED,
-    ORDERED,
-    arguments,
-    core,
-    function_name,
-    ignores_nulls,
-)
-from python_ivm.bind.functions.determined import RowOrder, determined, is_choice
+from python_ivm.functions.aggregates import (APPROXIMATE, MAINTAINED, ORDERED, arguments, core, function_name, ignores_nulls)
+from python_ivm.functions.deterministic_choice import (RowOrder, determined, is_choice)
 from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.parse.parser import position
 

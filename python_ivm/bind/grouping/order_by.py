@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from python_ivm.bind.grouping.keys import AfterGrouping
+from python_ivm.bind.grouping.post_aggregation import (AfterGrouping)
 from python_ivm.errors import NotYetImplemented
 from python_ivm.parse.parser import position
 

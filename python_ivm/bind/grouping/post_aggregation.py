@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, Named
-from python_ivm.bind.functions.aggregates import core, is_aggregate_call
-from python_ivm.bind.functions.determined import RowOrder, determined
+from python_ivm.functions.aggregates import (core, is_aggregate_call)
+from python_ivm.functions.deterministic_choice import (RowOrder, determined)
 from python_ivm.bind.grouping.grouping_sets import SET, GroupingSets, expand
 from python_ivm.errors import InvalidModel, IvmError, NotYetImplemented
 from python_ivm.parse.parser import position, spelled
-from python_ivm.qualify.fields import same_but_for_case
+from python_ivm.qualify.struct_fields import (same_but_for_case)
 
 HOLE = "__ivm_subquery__"
 """The relation of columns that stand for subqueries which are not in the plan yet."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from python_ivm.algebra.nodes import Filter, Generate, Node, TableFunction
-from python_ivm.bind.grouping.keys import has_aggregate
+from python_ivm.bind.grouping.post_aggregation import (has_aggregate)
 from python_ivm.bind.subqueries.predicates import SUBQUERIES
 from python_ivm.errors import NotYetImplemented
 from python_ivm.parse.parser import position, spelled

@@ -24,15 +24,15 @@ from python_ivm.algebra.nodes import (
     Window,
 )
 from python_ivm.algebra.plans import OncePerNode
-from python_ivm.bind.generators import hidden_view
+from python_ivm.qualify.generators import (hidden_view)
 from python_ivm.bind.windows import window_functions as windows
 from python_ivm.errors import NotYetImplemented
 from python_ivm.parse.parser import place
-from python_ivm.qualify.fields import field_of
+from python_ivm.qualify.struct_fields import (field_of)
 from python_ivm.qualify.relations import Relations, names_in_from, nodes_in
 
 if TYPE_CHECKING:
-    from python_ivm.bind.grouping.groups import Clauses
+    from python_ivm.bind.grouping.group_by import (Clauses)
     from python_ivm.bind.select import SelectBinder
 
 WINDOW, SESSION = "window", "session_window"

@@ -15,9 +15,9 @@ from sqlglot import exp
 from python_ivm.algebra.columns import ColumnRef, Named, columns_of, substitute, under
 from python_ivm.algebra.conditions import common_conjuncts
 from python_ivm.algebra.nodes import Aggregate, Filter, Node, Project
-from python_ivm.bind.functions.aggregates import is_aggregate_call, or_of_no_rows
-from python_ivm.bind.grouping.keys import HOLE, AfterGrouping, has_aggregate
-from python_ivm.bind.subqueries.by_key import by_key, compares_alike
+from python_ivm.functions.aggregates import (is_aggregate_call, or_of_no_rows)
+from python_ivm.bind.grouping.post_aggregation import (HOLE, AfterGrouping, has_aggregate)
+from python_ivm.bind.subqueries.equality_correlated import (by_key, compares_alike)
 from python_ivm.bind.subqueries.unnest import no_rule, outer_columns
 
 if TYPE_CHECKING:

@@ -10,17 +10,11 @@ from sqlglot import exp
 
 from python_ivm.algebra.columns import Named, columns_of
 from python_ivm.algebra.nodes import Aggregate, Join, Node
-from python_ivm.bind.functions.aggregates import is_aggregate_call
-from python_ivm.bind.functions.determined import RowOrder, is_choice
-from python_ivm.bind.grouping.keys import (
-    HOLE,
-    AfterGrouping,
-    group_keys,
-    grouping_sets,
-    has_aggregate,
-)
-from python_ivm.bind.grouping.order import is_constant, order_key
-from python_ivm.bind.windows.time_windows import refuse_sessions, with_sessions
+from python_ivm.functions.aggregates import (is_aggregate_call)
+from python_ivm.functions.deterministic_choice import (RowOrder, is_choice)
+from python_ivm.bind.grouping.post_aggregation import (HOLE, AfterGrouping, group_keys, grouping_sets, has_aggregate)
+from python_ivm.bind.grouping.order_by import (is_constant, order_key)
+from python_ivm.bind.windows.session_windows import (refuse_sessions, with_sessions)
 
 if TYPE_CHECKING:
     from python_ivm.bind.select import SelectBinder

@@ -24,14 +24,14 @@ from python_ivm.algebra.nodes import (
     Node,
     SemiJoin,
 )
-from python_ivm.bind.grouping.keys import HOLE, AfterGrouping
-from python_ivm.bind.subqueries.dependent import Dependent, dependent
-from python_ivm.bind.subqueries.inside import Correlated, Inside, Scalar, one_for_each
+from python_ivm.bind.grouping.post_aggregation import (HOLE, AfterGrouping)
+from python_ivm.bind.subqueries.dependent_join import (Dependent, dependent)
+from python_ivm.bind.subqueries.predicate_pullup import (Correlated, Inside, Scalar, one_for_each)
 from python_ivm.bind.subqueries.predicates import SUBQUERIES, is_predicate, plain_predicates
 from python_ivm.bind.subqueries.unnest import has_outer_aggregate, outer_columns
 from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.parse.parser import position
-from python_ivm.qualify.likeness import refuse_texts_among_others
+from python_ivm.qualify.type_coercion import (refuse_texts_among_others)
 
 if TYPE_CHECKING:
     from python_ivm.bind.select import SelectBinder

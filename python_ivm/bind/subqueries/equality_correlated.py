@@ -15,9 +15,9 @@ from sqlglot import exp
 from python_ivm.algebra.conditions import conjuncts
 from python_ivm.algebra.nodes import Node
 from python_ivm.bind.grouping.grouping_sets import has_only_keys
-from python_ivm.bind.grouping.keys import has_aggregate
+from python_ivm.bind.grouping.post_aggregation import (has_aggregate)
 from python_ivm.bind.subqueries.unnest import no_rule, order_over_rows, outer_columns, within_keys
-from python_ivm.qualify.likeness import alike
+from python_ivm.qualify.type_coercion import (alike)
 
 if TYPE_CHECKING:
     from python_ivm.bind.select import SelectBinder
