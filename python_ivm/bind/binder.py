@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -10,9 +10,9 @@ from sqlglot import exp
 from python_ivm.algebra.columns import ColumnRef, Named, first_free, may_be_beside
 from python_ivm.algebra.nodes import (
     Aggregate,
+    Bindings,
     ClockFilter,
     Node,
-    Project,
     Repeat,
     Scan,
     Sort,
@@ -22,52 +22,29 @@ from python_ivm.algebra.nodes import (
 )
 from python_ivm.algebra.normalize import keeps_some, normalize
 from python_ivm.algebra.plans import check
-from python_ivm.bind.grouping.post_aggregation import (has_aggregate)
-from python_ivm.bind.grouping.order_by import (modifiers, order_key)
+from python_ivm.bind.clauses import modifiers
+from python_ivm.bind.grouping.order_by import order_key
+from python_ivm.bind.query import COPIES, VIEW, Query
 from python_ivm.bind.recursion import is_recursive, recursion, refuse_endless
+from python_ivm.bind.scope import Cte, Ctes, renamed
 from python_ivm.bind.select import SelectBinder
 from python_ivm.bind.set_operations import set_operation
-from python_ivm.bind.subqueries.domain import (Asked)
+from python_ivm.bind.subqueries.domain import Domains
 from python_ivm.bind.union_types import Casts, of_one_type
-from python_ivm.bind.windows.session_windows import (refuse_windows_again)
+from python_ivm.bind.windows.session_windows import refuse_windows_again
 from python_ivm.errors import InvalidModel, NotYetImplemented
+from python_ivm.functions.aggregates import has_aggregate
 from python_ivm.parse.clock_calls import NAMES, calls, with_readings
-from python_ivm.parse.parser import position
+from python_ivm.parse.trees import position
 from python_ivm.qualify.determinism import check_deterministic
 from python_ivm.qualify.qualify import qualify
 from python_ivm.qualify.schema import Schemas, column_names
 from python_ivm.sources.clock import readings
 
-VIEW = "ivm_view"
-"""The relation name of a plan's result."""
-
-COPIES = "copies"
-"""The note on a table's place in the tree: the column that says how often each row is meant."""
-
 _RESERVED = frozenset(
     {"changed", "change", "delta", "net_delta", "lost", "recomputed", "source", "state", "stored"}
 )
 """Relations of the MERGE, which stand beside the model's own in one SELECT."""
-
-
-@dataclass(frozen=True)
-class Query:
-    """A bound model.
-
-    Attributes:
-        plan: The normalized logical plan; its result is the relation :data:`VIEW`.
-        columns: The visible columns' names as the user spells them.
-        sources: Planner keys of the tables that it reads, in the order of first use.
-        chooses: Whether Spark may give several results for the model, of which the plan gives one.
-        shows: What it asks of the clock elsewhere than in a condition: while that stays, it is
-            maintained.
-    """
-
-    plan: Node
-    columns: tuple[str, ...]
-    sources: tuple[str, ...]
-    chooses: bool = False
-    shows: frozenset[str] = frozenset()
 
 
 def bind(parsed: exp.Query, schemas: Schemas, casts: Casts | None = None) -> Query:
@@ -180,13 +157,13 @@ class Binder:
     Attributes:
         schemas: The tables that it reads.
         taken: The relation names that are taken.
-        asked: The rows of which correlated subqueries took values.
+        domains: The rows for whose values correlated subqueries are evaluated.
         chooses: Whether Spark may give several results for the model, of which the plan gives one.
     """
 
     schemas: Schemas
     taken: set[str] = field(default_factory=lambda: set(_RESERVED))
-    asked: Asked = field(default_factory=Asked)
+    domains: Domains = field(default_factory=Domains)
     chooses: bool = False
 
     def name(self, wanted: str) -> str:
@@ -200,7 +177,7 @@ class Binder:
             may_be_beside(name, other) or may_be_beside(other, name) for other in self.taken
         )
 
-    def query(self, tree: exp.Expr, wanted: str, ctes: Mapping[str, Cte]) -> Node:
+    def query(self, tree: exp.Expr, wanted: str, ctes: Ctes) -> Node:
         """Bind a query expression; the result is a relation named like ``wanted``."""
         if isinstance(tree, exp.Subquery):
             if any(tree.args.get(k) for k in ("order", "limit", "offset", "pivots", "sample")):
@@ -215,12 +192,7 @@ class Binder:
             f"{tree.key.upper()} as a query", operator=tree.key.upper(), **position(tree)
         )
 
-    @staticmethod
-    def beside(ctes: Mapping[str, Cte], name: str, plan: Node) -> Mapping[str, Cte]:
-        """CTEs, and a relation that is bound already."""
-        return {**ctes, name: Cte(exp.CTE(), {}, plan)}
-
-    def _with(self, tree: exp.Expr, ctes: Mapping[str, Cte]) -> Mapping[str, Cte]:
+    def _with(self, tree: exp.Expr, ctes: Ctes) -> Ctes:
         with_ = tree.args.get("with_")
         if with_ is None:
             return ctes
@@ -229,7 +201,7 @@ class Binder:
             scope[cte.alias] = Cte(cte, dict(scope))
         return scope
 
-    def _set_operation(self, tree: exp.SetOperation, wanted: str, ctes: Mapping[str, Cte]) -> Node:
+    def _set_operation(self, tree: exp.SetOperation, wanted: str, ctes: Ctes) -> Node:
         if tree.args.get("by_name"):
             raise NotYetImplemented(f"{tree.key.upper()} BY NAME", operator=tree.key.upper())
         parts = [self.query(side, f"{wanted}_part", ctes) for side in (tree.left, tree.right)]
@@ -247,26 +219,24 @@ class Binder:
                 node = self.distinct(node, wanted)
         else:
             node = set_operation(tree, parts, names, self.name(f"{wanted}_sides"))
-            node = self.named(node, names, self.name(wanted))
+            node = renamed(node, names, self.name(wanted))
         order = modifiers(tree)
         if order is None:
             return node
         scope = {name: c.expression() for name, c in zip(names, node.schema, strict=True)}
         keys = tuple(order_key(key, scope, None) for key in order.keys)
-        return self.named(Sort(node, keys, order.limit, order.offset), names, self.name(wanted))
+        return renamed(Sort(node, keys, order.limit, order.offset), names, self.name(wanted))
 
-    @staticmethod
-    def named(node: Node, names: tuple[str, ...], relation: str) -> Project:
-        """A relation under another name, and its columns under others."""
-        columns = zip(names, node.schema, strict=False)
-        return Project(node, relation, tuple(Named(n, c.expression()) for n, c in columns))
+    def domain(self, node: Node, relation: str, items: Sequence[Named]) -> Bindings:
+        """The distinct values of rows for which a correlated subquery is evaluated."""
+        return self.domains.of(node, relation, items)
 
     def distinct(self, node: Node, wanted: str) -> Aggregate:
         """DISTINCT over a relation's columns."""
         keys = tuple(Named(c.name, c.expression()) for c in node.schema)
         return Aggregate(node, self.name(f"{wanted}_distinct"), keys, ())
 
-    def relation(self, source: exp.Expr, ctes: Mapping[str, Cte]) -> tuple[str, Node]:
+    def relation(self, source: exp.Expr, ctes: Ctes) -> tuple[str, Node]:
         """Bind an item of a FROM clause.
 
         Returns:
@@ -302,7 +272,7 @@ class Binder:
             else:
                 cte.plan = self.query(cte.tree.this, alias, cte.scope)
             return cte.plan
-        return self.named(cte.plan, tuple(c.name for c in cte.plan.schema), self.name(alias))
+        return renamed(cte.plan, tuple(c.name for c in cte.plan.schema), self.name(alias))
 
     def _scan(self, source: exp.Table, alias: str) -> Node:
         """A source; a state's rows as often as they count (see ``state/public.py``)."""
@@ -323,20 +293,3 @@ class Binder:
         names = tuple(name.lower() for name in source.alias_column_names)
         names = names or tuple(f"col{n}" for n in range(1, len(rows[0]) + 1))
         return alias, Values(self.name(alias), names, rows)
-
-
-@dataclass
-class Cte:
-    """A CTE's tree, the CTEs that it can see, and its plan once it was named."""
-
-    tree: exp.CTE
-    scope: Mapping[str, Cte]
-    plan: Node | None = None
-
-    @property
-    def columns(self) -> list[str]:
-        """The names of its columns."""
-        if self.plan is not None:
-            return [column.name for column in self.plan.schema]
-        query = self.tree.this
-        return list(query.named_selects) if isinstance(query, exp.Query) else []

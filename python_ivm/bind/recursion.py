@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -29,12 +28,10 @@ from python_ivm.algebra.nodes import (
     Window,
     WorkingTable,
 )
+from python_ivm.bind.scope import Ctes, ModelScope, beside, renamed
 from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.parse.ctes import cte_of
-from python_ivm.parse.parser import position
-
-if TYPE_CHECKING:
-    from python_ivm.bind.binder import Binder, Cte
+from python_ivm.parse.trees import position
 
 _EVERYWHERE = (Project, Filter, ClockFilter, Join, Generate)
 """The operators that may read the working table in any input."""
@@ -65,7 +62,7 @@ def _names(cte: exp.CTE, tree: exp.Expr) -> bool:
     return any(cte_of(table) is cte for table in tree.find_all(exp.Table))
 
 
-def recursion(binder: Binder, cte: exp.CTE, ctes: Mapping[str, Cte]) -> Recursion:
+def recursion(binder: ModelScope, cte: exp.CTE, ctes: Ctes) -> Recursion:
     """Bind a recursive CTE.
 
     Args:
@@ -83,7 +80,7 @@ def recursion(binder: Binder, cte: exp.CTE, ctes: Mapping[str, Cte]) -> Recursio
     anchor = binder.query(first, f"{relation}_anchor", ctes)
     names = tuple(cte.alias_column_names) or tuple(column.name for column in anchor.schema)
     working = WorkingTable(relation, relation, names)
-    step = binder.query(second, f"{relation}_step", binder.beside(ctes, cte.alias, working))
+    step = binder.query(second, f"{relation}_step", beside(ctes, cte.alias, working))
     if len(anchor.schema) != len(names) or len(step.schema) != len(names):
         raise InvalidModel(
             f"Anchor and step of a recursive CTE have {len(anchor.schema)} and {len(step.schema)} "
@@ -116,12 +113,12 @@ def _refuse_readers(step: Node, working: WorkingTable, cte: exp.CTE) -> None:
         raise _no_rule(f"A recursive CTE that reads itself below {told}", cte.this)
 
 
-def _renamed(part: Node, names: tuple[str, ...], binder: Binder) -> Node:
+def _renamed(part: Node, names: tuple[str, ...], binder: ModelScope) -> Node:
     """A part with the recursion's column names; a list of columns gets no other list around it."""
     if isinstance(part, Project):
         items = zip(names, part.items, strict=True)
         return replace(part, items=tuple(Named(name, i.expression) for name, i in items))
-    return binder.named(part, names, binder.name(part.schema[0].relation))
+    return renamed(part, names, binder.name(part.schema[0].relation))
 
 
 def refuse_endless(tree: exp.Query) -> None:

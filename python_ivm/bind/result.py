@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, Named
 from python_ivm.algebra.nodes import Node, Project, Sort
-from python_ivm.bind.grouping.group_by import (Clauses)
-from python_ivm.bind.grouping.order_by import (Order)
+from python_ivm.bind.clauses import Clauses, Order
+from python_ivm.bind.scope import SelectScope
 from python_ivm.errors import InvalidModel, NotYetImplemented
-from python_ivm.parse.parser import position
-
-if TYPE_CHECKING:
-    from python_ivm.bind.select import SelectBinder
+from python_ivm.parse.trees import position
 
 
 def result(
-    select: SelectBinder,
+    select: SelectScope,
     node: Node,
     clauses: Clauses,
     order: Order | None,

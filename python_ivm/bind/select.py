@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -17,30 +16,23 @@ from python_ivm.algebra.nodes import (
     Values,
 )
 from python_ivm.algebra.plans import ends_in_generate
-from python_ivm.qualify import (generators)
+from python_ivm.bind import generators
+from python_ivm.bind.clauses import Clauses, modifiers
 from python_ivm.bind.clock_filters import filtered
 from python_ivm.bind.from_clause import joined
-from python_ivm.bind.grouping.grouping_sets import expand
-from python_ivm.bind.grouping.group_by import (Clauses, grouped)
-from python_ivm.bind.grouping.post_aggregation import (HOLE, refuse_aggregates)
-from python_ivm.bind.grouping.order_by import (modifiers)
+from python_ivm.bind.grouping.group_by import grouped
 from python_ivm.bind.result import result
-from python_ivm.bind.subqueries.predicates import (
-    SUBQUERIES,
-    is_list_query,
-    is_predicate,
-    plain_predicates,
-)
-from python_ivm.bind.subqueries.decorrelate import (Subqueries)
-from python_ivm.bind.subqueries.unnest import field_to_spark, no_rule
-from python_ivm.bind.windows import window_functions as windows
-from python_ivm.bind.windows.session_windows import (is_time_window)
+from python_ivm.bind.scope import HOLE, Ctes, ModelScope, SelectScope, holes
+from python_ivm.bind.subqueries.correlation import field_to_spark, no_rule
+from python_ivm.bind.subqueries.decorrelate import Subqueries
+from python_ivm.bind.subqueries.predicates import is_list_query, is_predicate, plain_predicates
+from python_ivm.bind.windows import window_functions
 from python_ivm.errors import NotYetImplemented
-from python_ivm.parse.parser import position
+from python_ivm.functions.aggregates import refuse_aggregates
+from python_ivm.functions.generators import is_generator
+from python_ivm.parse.trees import SUBQUERIES, has_grouping_sets, position
+from python_ivm.qualify.time_windows import is_time_window
 from python_ivm.sources.clock import readings
-
-if TYPE_CHECKING:
-    from python_ivm.bind.binder import Binder, Cte
 
 _KNOWN_CLAUSES = frozenset(
     {
@@ -69,15 +61,15 @@ class SelectBinder:
 
     def __init__(
         self,
-        binder: Binder,
+        binder: ModelScope,
         tree: exp.Select,
         wanted: str,
-        ctes: Mapping[str, Cte],
-        around: SelectBinder | None = None,
+        ctes: Ctes,
+        around: SelectScope | None = None,
     ) -> None:
         """Take the SELECT and the name that its result should have."""
         self.binder = binder
-        self.tree = windows.with_named_windows(tree)
+        self.tree = window_functions.with_named_windows(tree)
         self.wanted = wanted
         self.ctes = ctes
         self.around = around
@@ -104,13 +96,13 @@ class SelectBinder:
         )
         node, clauses = grouped(self, node, clauses)
         if clauses.having is not None:
-            asked = {c.name for c in columns_of(clauses.having) if c.relation == HOLE}
+            asked = set(holes([clauses.having]))
             node, every = self.filled(node, clauses.expressions, asked)
             clauses = clauses.over(every)
             assert clauses.having is not None
             node, clauses = filtered(node, clauses.having), replace(clauses, having=None)
         node, every = self.filled(node, clauses.expressions)
-        node, every = windows.bind(self.binder, node, every)
+        node, every = window_functions.computed(self.binder, node, every)
         clauses = clauses.over(every)
         if clauses.qualify is not None:
             node = filtered(node, clauses.qualify)
@@ -175,7 +167,7 @@ class SelectBinder:
         clauses = [*self.tree.selects, group]
         clauses += [self.tree.args.get(k) for k in ("where", "having", "qualify", "order")]
         asks = any(clause.find(*SUBQUERIES) for clause in clauses if clause is not None)
-        return asks or (group is not None and expand(group) is not None)
+        return asks or (group is not None and has_grouping_sets(group))
 
     def joinable(self, node: Node) -> Node:
         """A plan that a join may follow: rows of LATERAL VIEWs become a relation of their own."""
@@ -248,7 +240,7 @@ class SelectBinder:
 
     def _resolved(self, expression: exp.Expr) -> exp.Expr:
         mapping: dict[ColumnRef, exp.Expr] = {}
-        scope: SelectBinder | None = self
+        scope: SelectScope | None = self
         while scope is not None:
             for column, value in scope.columns.items():
                 mapping.setdefault(column, value)
@@ -266,7 +258,7 @@ class SelectBinder:
     def _refuse_generators(expressions: Iterable[exp.Expr]) -> None:
         for expression in expressions:
             for node in expression.walk():
-                if generators.is_generator(node):
+                if is_generator(node):
                     refused = "A generator function inside an expression"
                     raise NotYetImplemented(refused, operator=refused, **position(node))
 

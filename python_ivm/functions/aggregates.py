@@ -10,8 +10,9 @@ from functools import cache
 
 from sqlglot import exp
 
-from python_ivm.errors import NotYetImplemented
-from python_ivm.parse.parser import DIALECT, position
+from python_ivm.errors import InvalidModel, NotYetImplemented
+from python_ivm.parse.parser import DIALECT
+from python_ivm.parse.trees import own_nodes, position, spelled
 
 EXACT = frozenset(
     {
@@ -173,3 +174,25 @@ def is_aggregate_call(node: exp.Expr) -> bool:
     if isinstance(function, exp.Any):
         return not isinstance(function.parent, exp.Binary)
     return isinstance(function, exp.AggFunc)
+
+
+def has_aggregate(expression: exp.Expr) -> bool:
+    """Whether an expression calls an aggregate."""
+    return any(is_aggregate_call(node) for node in own_nodes(expression))
+
+
+def refuse_aggregates(expression: exp.Expr, clause: str) -> exp.Expr:
+    """The expression itself.
+
+    Raises:
+        InvalidModel: If it calls an aggregate, which its clause cannot know yet.
+    """
+    call = next((n for n in own_nodes(expression) if is_aggregate_call(n)), None)
+    if call is not None:
+        raise InvalidModel(
+            f"An aggregate in {clause}",
+            operator=spelled(call),
+            hint="Aggregates are known after grouping: use HAVING, or a derived table.",
+            **position(call),
+        )
+    return expression

@@ -14,9 +14,20 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from python_ivm.algebra.conditions import not_null
-from python_ivm.functions.aggregates import (MAINTAINED, ORDERED, SETLIKE, arguments, condition, core, function_name, ignores_nulls, is_distinct, within_group)
 from python_ivm.errors import NotYetImplemented
-from python_ivm.parse.parser import position
+from python_ivm.functions.aggregates import (
+    MAINTAINED,
+    ORDERED,
+    SETLIKE,
+    arguments,
+    condition,
+    core,
+    function_name,
+    ignores_nulls,
+    is_distinct,
+    within_group,
+)
+from python_ivm.parse.trees import position
 
 _SYNONYMS: dict[str, type[exp.Expr]] = {
     "mean": exp.Avg,

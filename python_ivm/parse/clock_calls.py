@@ -11,7 +11,8 @@ from typing import Any
 from sqlglot import TokenType, exp
 
 from python_ivm.errors import Unsupported
-from python_ivm.parse.parser import DIALECT, parse, place
+from python_ivm.parse.parser import DIALECT, parse
+from python_ivm.parse.trees import place
 from python_ivm.sources.clock import LOCAL, NOW, TODAY, Instant, reading
 
 NAMES = {

@@ -12,7 +12,8 @@ from sqlglot import exp
 from sqlglot.optimizer.annotate_types import annotate_types
 
 from python_ivm.errors import Unsupported
-from python_ivm.parse.parser import DIALECT, place
+from python_ivm.parse.parser import DIALECT
+from python_ivm.parse.trees import place
 from python_ivm.qualify.schema import Schemas
 
 WORDS = frozenset({"today", "now", "yesterday", "tomorrow"})

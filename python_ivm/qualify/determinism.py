@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from python_ivm.errors import Unsupported
 from python_ivm.parse.clock_calls import asked
-from python_ivm.parse.parser import place, spelled
+from python_ivm.parse.trees import place, spelled
 from python_ivm.qualify.schema import Schemas, column_names
 
 NONDETERMINISTIC_TYPES: tuple[type[exp.Expr], ...] = tuple(

@@ -11,25 +11,14 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from python_ivm.algebra.nodes import Filter, Generate, Node, TableFunction
-from python_ivm.bind.grouping.post_aggregation import (has_aggregate)
-from python_ivm.bind.subqueries.predicates import SUBQUERIES
 from python_ivm.errors import NotYetImplemented
-from python_ivm.parse.parser import position, spelled
-from python_ivm.qualify.relations import Relations, from_items, names_in_from
+from python_ivm.functions.aggregates import has_aggregate
+from python_ivm.functions.generators import is_generator
+from python_ivm.parse.trees import from_items, names_in_from, position, spelled
+from python_ivm.qualify.relations import Relations
 
 if TYPE_CHECKING:
-    from python_ivm.bind.select import SelectBinder
-
-_TYPES = (exp.Explode, exp.ExplodeOuter, exp.Inline, exp.Stack)
-_NAMES = frozenset({"inline_outer", "json_tuple", "variant_explode", "variant_explode_outer"})
-
-
-def is_generator(node: exp.Expr) -> bool:
-    """Whether a node is a call of a generator function."""
-    if isinstance(node, exp.Anonymous):
-        return node.name.lower() in _NAMES
-    return isinstance(node, _TYPES)
+    pass
 
 
 # -- before names are resolved -----------------------------------------------------------------
@@ -169,60 +158,6 @@ def hidden_view(select: exp.Select, call: exp.Expr, names: list[str]) -> list[ex
 
 
 # -- binding -----------------------------------------------------------------------------------
-
-
-def generate(
-    select: SelectBinder, node: Node, lateral: exp.Lateral, outer: bool, on: exp.Expr | None = None
-) -> Node:
-    """The rows of a LATERAL VIEW, or of a join to a LATERAL function.
-
-    Args:
-        select: The SELECT; gets the new columns.
-        node: The rows of the relations before it.
-        lateral: The generator, its columns named.
-        outer: Whether rows stay of which the generator makes none.
-        on: The join's condition.
-
-    Raises:
-        NotYetImplemented: If a condition would decide whether an outer row has a match.
-    """
-    function = select.expression(lateral.this, generator=True)
-    if lateral.this.find(*SUBQUERIES) is not None:
-        raise NotYetImplemented(
-            "A subquery in an argument of a generator", operator="LATERAL", **position(lateral)
-        )
-    alias = lateral.alias_or_name
-    names = tuple(name.lower() for name in lateral.alias_column_names)
-    relation = select.binder.name(alias or "generated")
-    made = Generate(node, function, relation, names, outer)
-    select.show(alias, made.schema[len(node.schema) :])
-    select.closed_under(made)
-    if on is None or on == exp.true():
-        return made
-    if outer:
-        raise NotYetImplemented(
-            "LEFT JOIN LATERAL of a function on a condition", operator="LATERAL", **position(on)
-        )
-    return Filter(made, select.expression(on))
-
-
-def table_function(select: SelectBinder, source: exp.Table) -> Node:
-    """A function of constants in FROM.
-
-    Raises:
-        NotYetImplemented: If it names columns of a query around.
-    """
-    call = source.this
-    if source.find(exp.Column) or source.find(exp.Query):
-        raise NotYetImplemented(
-            f"{_shown(call)} in FROM of more than constants",
-            operator=_shown(call),
-            **position(source),
-        )
-    names = tuple(name.lower() for name in source.alias_column_names)
-    node = TableFunction(select.binder.name(source.alias or "generated"), names, call.copy())
-    select.show(source.alias, node.schema)
-    return node
 
 
 def _shown(call: exp.Expr) -> str:

@@ -11,7 +11,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from python_ivm.errors import InvalidModel, NotYetImplemented
-from python_ivm.parse.parser import DIALECT, position
+from python_ivm.parse.parser import DIALECT
+from python_ivm.parse.trees import position
 from python_ivm.qualify.relations import Relations
 
 _COUNTS = (exp.Count, exp.CountIf, exp.ApproxDistinct)

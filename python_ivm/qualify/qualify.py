@@ -11,21 +11,21 @@ from sqlglot.errors import OptimizeError, SqlglotError
 from sqlglot.optimizer.qualify import qualify as sqlglot_qualify
 
 from python_ivm.algebra.conditions import conjuncts
-from python_ivm.qualify.generators import (as_lateral_views)
-from python_ivm.bind.grouping.grouping_sets import resolve_ordinals
-from python_ivm.bind.grouping.order_by import (write_out_all)
-from python_ivm.bind.subqueries.lateral import qualify_inner_names
-from python_ivm.bind.windows.session_windows import (name_time_windows)
 from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.parse.ctes import cte_of, rename_hidden
-from python_ivm.parse.parser import DIALECT, place, position, table_key, table_references
-from python_ivm.qualify.struct_fields import (name_fields, name_fields_of_outputs, restore_fields)
-from python_ivm.qualify.table_aliases import (name_relations)
-from python_ivm.qualify.type_coercion import (annotate)
+from python_ivm.parse.parser import DIALECT, table_key, table_references
+from python_ivm.parse.trees import from_items, nodes_in, place, position
+from python_ivm.qualify.generators import as_lateral_views
+from python_ivm.qualify.lateral import qualify_inner_names
+from python_ivm.qualify.ordinals import resolve_ordinals, write_out_all
 from python_ivm.qualify.pivot import without_pivots
-from python_ivm.qualify.relations import Relations, from_items, nodes_in, refuse_unnamed_join
+from python_ivm.qualify.relations import Relations, refuse_unnamed_join
 from python_ivm.qualify.schema import Schemas
 from python_ivm.qualify.stars import expand_stars
+from python_ivm.qualify.struct_fields import name_fields, name_fields_of_outputs, restore_fields
+from python_ivm.qualify.table_aliases import name_relations
+from python_ivm.qualify.time_windows import name_time_windows
+from python_ivm.qualify.type_coercion import annotate
 
 _POSITION = re.compile(r"\s*Line: (\d+), Col: (\d+)")
 

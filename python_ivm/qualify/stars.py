@@ -5,9 +5,9 @@ from __future__ import annotations
 from sqlglot import exp
 
 from python_ivm.errors import NotYetImplemented
-from python_ivm.parse.parser import place
-from python_ivm.qualify.struct_fields import (field_of)
-from python_ivm.qualify.relations import Relations, from_items, names_in_from
+from python_ivm.parse.trees import from_items, names_in_from, place
+from python_ivm.qualify.relations import Relations
+from python_ivm.qualify.struct_fields import field_of
 
 
 def expand_stars(select: exp.Select, known: Relations) -> None:

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator
 
 from sqlglot import exp
 
-from python_ivm.qualify.relations import Relations, names_in_from, nodes_in
+from python_ivm.parse.trees import names_in_from, nodes_in
+from python_ivm.qualify.relations import Relations
 
 _WRITTEN = "written"
 _SHOWN = "shown"

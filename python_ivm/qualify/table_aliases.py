@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from python_ivm.algebra.columns import first_free
-from python_ivm.qualify.relations import relation_names
+from python_ivm.parse.trees import relation_names
 
 
 def name_relations(tree: exp.Query) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from python_ivm.errors import NotYetImplemented
-from python_ivm.parse.parser import position
+from python_ivm.parse.trees import position
 from python_ivm.qualify.relations import Relations
 
 Type = exp.DType

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from sqlglot import exp
 
 from python_ivm.errors import NotYetImplemented, Unsupported
-from python_ivm.parse.parser import position
+from python_ivm.parse.trees import position
 
 _BUILT_IN = frozenset({"builtin", "system.builtin"})
 

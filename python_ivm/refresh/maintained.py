@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from python_ivm.algebra.term import Changes
-from python_ivm.bind.binder import Query, bind
+from python_ivm.bind.binder import bind
+from python_ivm.bind.query import Query
 from python_ivm.bind.union_types import Types, known
 from python_ivm.delta.compile import delta
 from python_ivm.errors import InvalidModel, NotYetImplemented, Unsupported

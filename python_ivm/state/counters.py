@@ -16,7 +16,13 @@ from sqlglot import exp
 from python_ivm.algebra.columns import Named
 from python_ivm.algebra.conditions import not_null, operand
 from python_ivm.algebra.nodes import COUNT
-from python_ivm.functions.aggregates import (arguments, condition, core, is_aggregate_call, within_group)
+from python_ivm.functions.aggregates import (
+    arguments,
+    condition,
+    core,
+    is_aggregate_call,
+    within_group,
+)
 
 _NULL = exp.Null()
 

@@ -2,64 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from dataclasses import replace
 
-from sqlglot import exp
-
-from python_ivm.algebra.columns import Named, columns_of
+from python_ivm.algebra.columns import Named
 from python_ivm.algebra.nodes import Aggregate, Join, Node
-from python_ivm.functions.aggregates import (is_aggregate_call)
-from python_ivm.functions.deterministic_choice import (RowOrder, is_choice)
-from python_ivm.bind.grouping.post_aggregation import (HOLE, AfterGrouping, group_keys, grouping_sets, has_aggregate)
-from python_ivm.bind.grouping.order_by import (is_constant, order_key)
-from python_ivm.bind.windows.session_windows import (refuse_sessions, with_sessions)
-
-if TYPE_CHECKING:
-    from python_ivm.bind.select import SelectBinder
-
-
-@dataclass(frozen=True)
-class Clauses:
-    """The expressions of the clauses above FROM and WHERE.
-
-    Attributes:
-        names: The output columns' names.
-        selects: Their expressions.
-        having: HAVING's condition.
-        qualify: QUALIFY's condition.
-        order: The keys of ORDER BY.
-    """
-
-    names: tuple[str, ...]
-    selects: tuple[exp.Expr, ...]
-    having: exp.Expr | None
-    qualify: exp.Expr | None
-    order: tuple[exp.Ordered, ...]
-
-    @property
-    def expressions(self) -> list[exp.Expr]:
-        """All expressions, in one order."""
-        conditions = [c for c in (self.having, self.qualify) if c is not None]
-        return [*self.selects, *conditions, *self.order]
-
-    @property
-    def aggregates(self) -> list[exp.Expr]:
-        """The calls of aggregate functions in all expressions."""
-        return [node for e in self.expressions for node in e.walk() if is_aggregate_call(node)]
-
-    def over(self, expressions: Sequence[exp.Expr]) -> Clauses:
-        """The clauses with other expressions, in the order of :attr:`expressions`."""
-        given = iter(expressions)
-        selects = tuple(next(given) for _ in self.selects)
-        having = next(given) if self.having is not None else None
-        qualify = next(given) if self.qualify is not None else None
-        order = cast("tuple[exp.Ordered, ...]", tuple(given))
-        return Clauses(self.names, selects, having, qualify, order)
+from python_ivm.bind.clauses import Clauses
+from python_ivm.bind.grouping.group_keys import group_keys, grouping_sets
+from python_ivm.bind.grouping.order_by import is_constant, order_key
+from python_ivm.bind.grouping.post_aggregation import AfterGrouping
+from python_ivm.bind.scope import SelectScope, holes
+from python_ivm.bind.windows.session_windows import refuse_sessions, with_sessions
+from python_ivm.functions.aggregates import has_aggregate
+from python_ivm.functions.deterministic_choice import RowOrder, is_choice
 
 
-def grouped(select: SelectBinder, node: Node, clauses: Clauses) -> tuple[Node, Clauses]:
+def grouped(select: SelectScope, node: Node, clauses: Clauses) -> tuple[Node, Clauses]:
     """The groups of a SELECT, and its clauses over them.
 
     Args:
@@ -101,8 +58,8 @@ def grouped(select: SelectBinder, node: Node, clauses: Clauses) -> tuple[Node, C
         qualify=grouping.apply(clauses.qualify) if clauses.qualify is not None else None,
     )
     above = _ordered(above, clauses, grouping)
-    for hole in sorted(set(_holes(above.expressions))):
-        select.subqueries.above_groups(hole, grouping)
+    for hole in sorted(set(holes(above.expressions))):
+        select.subqueries.above_groups(hole, grouping.apply)
     if grouping.sets is not None:
         node = Join((node, grouping.sets.rows))
     groups = Aggregate(node, grouping.relation, grouping.grouped_by, tuple(grouping.measures))
@@ -110,11 +67,11 @@ def grouped(select: SelectBinder, node: Node, clauses: Clauses) -> tuple[Node, C
 
 
 def _with_subqueries_below(
-    select: SelectBinder, node: Node, keys: list[Named], clauses: Clauses
+    select: SelectScope, node: Node, keys: list[Named], clauses: Clauses
 ) -> tuple[Node, list[Named], Clauses]:
     """Join the subqueries in arguments of aggregates and in keys, which the groups are made of."""
     values = [key.expression for key in keys]
-    early = set(_holes(clauses.aggregates)) | select.subqueries.like(_holes(values))
+    early = set(holes(clauses.aggregates)) | select.subqueries.like(holes(values))
     if not early:
         return node, keys, clauses
     node, every = select.filled(node, [*values, *clauses.expressions], early)
@@ -127,8 +84,3 @@ def _ordered(above: Clauses, below: Clauses, grouping: AfterGrouping | None) -> 
     outputs = dict(zip(below.names, below.selects, strict=True))
     order = (order_key(key, outputs, grouping) for key in below.order)
     return replace(above, order=tuple(key for key in order if not is_constant(key.this)))
-
-
-def _holes(expressions: Sequence[exp.Expr]) -> Iterator[str]:
-    for expression in expressions:
-        yield from (c.name for c in columns_of(expression) if c.relation == HOLE)

@@ -3,57 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from sqlglot import exp
 
-from python_ivm.bind.grouping.post_aggregation import (AfterGrouping)
-from python_ivm.errors import NotYetImplemented
-from python_ivm.parse.parser import position
-
-
-@dataclass(frozen=True)
-class Order:
-    """What stands behind a query's rows."""
-
-    keys: tuple[exp.Ordered, ...]
-    limit: exp.Expr | None
-    offset: exp.Expr | None
-
-
-def modifiers(tree: exp.Expr) -> Order | None:
-    """ORDER BY, LIMIT and OFFSET of a query."""
-    order, limit, offset = (tree.args.get(k) for k in ("order", "limit", "offset"))
-    if order is None and limit is None and offset is None:
-        return None
-    if limit is not None and not isinstance(limit, exp.Limit):
-        raise NotYetImplemented("FETCH", operator="FETCH", **position(limit))
-    keys = tuple(order.expressions) if order else ()
-    return Order(
-        keys,
-        limit.expression if limit else None,
-        offset.expression if offset else None,
-    )
-
-
-def write_out_all(query: exp.Query) -> None:
-    """``ORDER BY ALL`` as the ordinals of all output columns, in place."""
-    order = query.args.get("order")
-    if order is None or len(order.expressions) != 1:
-        return
-    (key,) = order.expressions
-    names = query.named_selects
-    if not isinstance(key.this, exp.Var) or key.name.lower() != "all":
-        return
-    if "all" in names:  # a column comes first
-        key.set("this", exp.column("all", quoted=True))
-        return
-    keys = []
-    for number in range(1, len(names) + 1):
-        copied = key.copy()
-        copied.set("this", exp.Literal.number(number))
-        keys.append(copied)
-    order.set("expressions", keys)
+from python_ivm.bind.grouping.post_aggregation import AfterGrouping
 
 
 def order_key(

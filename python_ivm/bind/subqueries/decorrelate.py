@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from sqlglot import exp
 
@@ -24,17 +24,15 @@ from python_ivm.algebra.nodes import (
     Node,
     SemiJoin,
 )
-from python_ivm.bind.grouping.post_aggregation import (HOLE, AfterGrouping)
-from python_ivm.bind.subqueries.dependent_join import (Dependent, dependent)
-from python_ivm.bind.subqueries.predicate_pullup import (Correlated, Inside, Scalar, one_for_each)
-from python_ivm.bind.subqueries.predicates import SUBQUERIES, is_predicate, plain_predicates
-from python_ivm.bind.subqueries.unnest import has_outer_aggregate, outer_columns
+from python_ivm.bind.scope import HOLE, SelectScope, holes
+from python_ivm.bind.subqueries.correlation import has_outer_aggregate, outer_columns
+from python_ivm.bind.subqueries.dependent_join import Dependent, dependent
+from python_ivm.bind.subqueries.predicate_pullup import Inside
+from python_ivm.bind.subqueries.predicates import is_predicate, plain_predicates
+from python_ivm.bind.subqueries.scalar import Correlated, Scalar, one_for_each
 from python_ivm.errors import InvalidModel, NotYetImplemented
-from python_ivm.parse.parser import position
-from python_ivm.qualify.type_coercion import (refuse_texts_among_others)
-
-if TYPE_CHECKING:
-    from python_ivm.bind.select import SelectBinder
+from python_ivm.parse.trees import SUBQUERIES, position
+from python_ivm.qualify.type_coercion import refuse_texts_among_others
 
 
 @dataclass(frozen=True)
@@ -72,7 +70,7 @@ class Subqueries:
         written: How each was written; equal ones have one value.
     """
 
-    around: SelectBinder
+    around: SelectScope
     pending: dict[str, Bound] = field(default_factory=dict)
     written: dict[str, exp.Expr] = field(default_factory=dict)
 
@@ -126,12 +124,7 @@ class Subqueries:
             The plan with them, the expressions over it, and what became of the plan's columns.
         """
         moved: dict[ColumnRef, exp.Expr] = {}
-        needed = dict.fromkeys(
-            c.name
-            for e in expressions
-            for c in sorted(columns_of(e), key=lambda c: c.name)
-            if c.relation == HOLE and (only is None or c.name in only)
-        )
+        needed = dict.fromkeys(hole for hole in holes(expressions) if only is None or hole in only)
         values: dict[exp.Expr, exp.Expr] = {}
         for name in needed:
             bound, written = self.pending[name], self.written[name]
@@ -197,7 +190,7 @@ class Subqueries:
         )
         asked = self.around.binder.name("asked")
         items, mapping = under(asked, free, taken=(m.name for m in bound.measures))
-        bindings = self.around.binder.asked.bindings(node, asked, items)
+        bindings = self.around.binder.domain(node, asked, items)
         found = Join((bindings, bound.rows), tuple(substitute(c, mapping) for c in conditions))
         keys = tuple(Named(item.name, mapping[c]) for c, item in zip(free, items, strict=True))
         other = Aggregate(found, bound.relation, keys, bound.measures)
@@ -209,7 +202,7 @@ class Subqueries:
         )
         return LeftJoin(node, other, same, self.around.binder.name("scalar"))
 
-    def above_groups(self, name: str, grouping: AfterGrouping) -> None:
+    def above_groups(self, name: str, over_groups: Callable[[exp.Expr], exp.Expr]) -> None:
         """Let a subquery above GROUP BY name keys and aggregates instead of the rows' columns.
 
         Raises:
@@ -221,7 +214,7 @@ class Subqueries:
         shown: dict[ColumnRef, exp.Expr] = {h: c.expression() for c, h in own.items()}
 
         def above(condition: exp.Expr) -> exp.Expr:
-            return substitute(grouping.apply(substitute(condition, hidden)), shown)
+            return substitute(over_groups(substitute(condition, hidden)), shown)
 
         self._move(name, above)
 

@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from python_ivm.algebra.columns import Named, columns_of
 from python_ivm.algebra.nodes import Node
-from python_ivm.bind.subqueries.unnest import Unnested, field_to_spark, no_rule, unnest
-from python_ivm.qualify.relations import relation_names
-
-if TYPE_CHECKING:
-    from python_ivm.bind.select import SelectBinder
+from python_ivm.bind.scope import SelectScope, beside
+from python_ivm.bind.subqueries.correlation import field_to_spark, no_rule
+from python_ivm.bind.subqueries.unnest import Unnested, unnest
+from python_ivm.parse.trees import relation_names
 
 
 @dataclass(frozen=True)
@@ -34,7 +32,7 @@ class Dependent:
         negated: Whether the value asked for is the opposite.
     """
 
-    around: SelectBinder
+    around: SelectScope
     unnested: Unnested
     relation: str
     conditions: tuple[exp.Expr, ...]
@@ -70,8 +68,8 @@ class Dependent:
             raise no_rule("A subquery that names columns of a query further out", self.around.tree)
         keys = tuple(Named(name, value) for name, value in zip(names, values, strict=True))
         binder = self.around.binder
-        bindings = binder.asked.bindings(node, self.relation, keys)
-        ctes = binder.beside(self.around.ctes, self.relation, bindings)
+        bindings = binder.domain(node, self.relation, keys)
+        ctes = beside(self.around.ctes, self.relation, bindings)
         found = binder.query(self.unnested.tree, wanted, ctes)
         columns: list[exp.Expr] = [column.expression() for column in found.schema]
         width = len(columns) - len(names)
@@ -83,7 +81,7 @@ class Dependent:
 
 
 def dependent(
-    around: SelectBinder,
+    around: SelectScope,
     tree: exp.Query,
     compared: Sequence[exp.Expr] = (),
     is_value: bool = False,
@@ -113,7 +111,7 @@ def dependent(
     return Dependent(around, unnested, relation, tuple(values), is_value)
 
 
-def _columns(around: SelectBinder, tree: exp.Query) -> set[str]:
+def _columns(around: SelectScope, tree: exp.Query) -> set[str]:
     """The names of columns that a subquery may read or make."""
     names = {alias.alias.lower() for alias in tree.find_all(exp.Alias)}
     for table in tree.find_all(exp.Table):

@@ -32,7 +32,7 @@ Values = tuple[exp.Expr, ...]
 
 
 @dataclass
-class Asked:
+class Domains:
     """The rows of one model of which values were taken.
 
     Attributes:
@@ -41,7 +41,7 @@ class Asked:
 
     rows: list[Node] = field(default_factory=list)
 
-    def bindings(self, node: Node, relation: str, items: Sequence[Named]) -> Bindings:
+    def of(self, node: Node, relation: str, items: Sequence[Named]) -> Bindings:
         """The values of rows, or of what these rows were made from before.
 
         Args:

@@ -8,19 +8,16 @@ conjunction of equalities at the subquery's top).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from python_ivm.algebra.conditions import conjuncts
 from python_ivm.algebra.nodes import Node
 from python_ivm.bind.grouping.grouping_sets import has_only_keys
-from python_ivm.bind.grouping.post_aggregation import (has_aggregate)
-from python_ivm.bind.subqueries.unnest import no_rule, order_over_rows, outer_columns, within_keys
-from python_ivm.qualify.type_coercion import (alike)
-
-if TYPE_CHECKING:
-    from python_ivm.bind.select import SelectBinder
+from python_ivm.bind.scope import SelectScope
+from python_ivm.bind.subqueries.correlation import compares_alike, no_rule, outer_columns
+from python_ivm.bind.subqueries.unnest import order_over_rows, within_keys
+from python_ivm.functions.aggregates import has_aggregate
 
 _KEY = "__subquery_key_"
 
@@ -48,7 +45,7 @@ class ByKey:
         return tuple(exp.EQ(this=outer.copy(), expression=key.copy()) for outer, key in pairs)
 
 
-def by_key(around: SelectBinder, tree: exp.Query, wanted: str) -> ByKey:
+def by_key(around: SelectScope, tree: exp.Query, wanted: str) -> ByKey:
     """A correlated subquery with GROUP BY, DISTINCT, or ORDER BY and LIMIT.
 
     Args:
@@ -115,15 +112,3 @@ def _sides(term: exp.Expr, tree: exp.Query) -> tuple[exp.Expr, exp.Expr]:
             ):
                 return inner, outer
     raise no_rule("A subquery of this shape, correlated by more than equalities", term)
-
-
-def compares_alike(tree: exp.Query) -> bool:
-    """Whether the rows of a subquery that equal a value of the query around share their own one."""
-    for equality in tree.find_all(exp.EQ):
-        sides = equality.left, equality.right
-        around = [bool(outer_columns(side, within=tree)) for side in sides]
-        if any(around) and not all(around):
-            inner, outer = sides if around[1] else sides[::-1]
-            if inner.find(exp.Column) is not None and not alike(inner, outer):
-                return False
-    return True

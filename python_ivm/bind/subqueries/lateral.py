@@ -8,55 +8,24 @@ windows it is done for every key (`by_key`); one of another shape for all bindin
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, Named, columns_of, substitute, under
 from python_ivm.algebra.conditions import conjuncts
 from python_ivm.algebra.nodes import Aggregate, Filter, Join, LeftJoin, Node, Project
-from python_ivm.bind.grouping.post_aggregation import (AfterGrouping, has_aggregate)
-from python_ivm.bind.subqueries.equality_correlated import (by_key)
-from python_ivm.bind.subqueries.dependent_join import (dependent)
-from python_ivm.bind.subqueries.predicate_pullup import (Inside, asks_subquery, equal_keys, of_no_rows)
-from python_ivm.bind.subqueries.unnest import no_rule, outer_columns
+from python_ivm.bind.grouping.post_aggregation import AfterGrouping
+from python_ivm.bind.scope import SelectScope
+from python_ivm.bind.subqueries.correlation import no_rule, outer_columns
+from python_ivm.bind.subqueries.dependent_join import dependent
+from python_ivm.bind.subqueries.equality_correlated import by_key
+from python_ivm.bind.subqueries.predicate_pullup import Inside, asks_subquery
+from python_ivm.bind.subqueries.scalar import equal_keys, of_no_rows
 from python_ivm.errors import InvalidModel, NotYetImplemented
-from python_ivm.qualify.relations import Relations
-
-if TYPE_CHECKING:
-    from python_ivm.bind.select import SelectBinder
-
-
-def qualify_inner_names(select: exp.Select, known: Relations) -> None:
-    """Let a LATERAL subquery's own columns hide those of the same name around it, in place.
-
-    sqlglot takes such a name for ambiguous; only subqueries of one relation are helped.
-    """
-    for join in select.args.get("joins") or []:
-        inner = join.this.this if isinstance(join.this, exp.Lateral) else None
-        query = inner.unnest() if isinstance(inner, exp.Subquery) else None
-        if not isinstance(query, exp.Select) or query.args.get("joins"):
-            continue
-        from_ = query.args.get("from_")
-        if from_ is None or not from_.this.alias_or_name or query.args.get("laterals"):
-            continue
-        rows = from_.this.this if isinstance(from_.this, exp.Subquery) else None
-        if isinstance(rows, exp.Query) and not rows.is_star:  # it may name a relation around, too
-            own = {name.lower() for name in rows.named_selects}
-        else:
-            own = set(known.columns(query))
-        shown = {s.alias.lower() for s in query.selects if s.alias}
-        for column in query.find_all(exp.Column):
-            if column.parent_select is not query:
-                continue
-            clause = column.find_ancestor(exp.Select, exp.Order, exp.Group, exp.Having)
-            named_by_output = clause is not query and column.name.lower() in shown
-            if len(column.parts) == 1 and column.name.lower() in own and not named_by_output:
-                column.set("table", exp.to_identifier(from_.this.alias_or_name))
+from python_ivm.functions.aggregates import has_aggregate
 
 
 def join_lateral(
-    select: SelectBinder, node: Node, lateral: exp.Lateral, left: bool, on: exp.Expr | None
+    select: SelectScope, node: Node, lateral: exp.Lateral, left: bool, on: exp.Expr | None
 ) -> Node:
     """The rows of a join to a LATERAL subquery.
 
@@ -90,7 +59,7 @@ def _names(lateral: exp.Lateral) -> list[str]:
 
 
 def _by_shape(
-    select: SelectBinder, node: Node, lateral: exp.Lateral, left: bool, on: exp.Expr | None
+    select: SelectScope, node: Node, lateral: exp.Lateral, left: bool, on: exp.Expr | None
 ) -> Node:
     """The rows of a join to a subquery of a shape that has a rule of its own."""
     tree = lateral.this.unnest()
@@ -116,7 +85,7 @@ def _by_shape(
 
 
 def _simple(
-    select: SelectBinder,
+    select: SelectScope,
     node: Node,
     inside: Inside,
     lateral: exp.Lateral,
@@ -148,7 +117,7 @@ def _simple(
 
 
 def _aggregated(
-    select: SelectBinder, node: Node, inside: Inside, lateral: exp.Lateral, names: list[str]
+    select: SelectScope, node: Node, inside: Inside, lateral: exp.Lateral, names: list[str]
 ) -> Node:
     """Aggregates without GROUP BY: always one row, which groups by the keys are joined to."""
     inner, rows, correlated = inside.from_and_where()
@@ -166,7 +135,7 @@ def _aggregated(
 
 
 def _joined(
-    select: SelectBinder,
+    select: SelectScope,
     node: Node,
     other: Node,
     conditions: tuple[exp.Expr, ...],

@@ -7,63 +7,32 @@ correlation is a conjunction at the subquery's top.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, Named, columns_of, substitute, under
 from python_ivm.algebra.conditions import common_conjuncts
 from python_ivm.algebra.nodes import Aggregate, Filter, Node, Project
-from python_ivm.functions.aggregates import (is_aggregate_call, or_of_no_rows)
-from python_ivm.bind.grouping.post_aggregation import (HOLE, AfterGrouping, has_aggregate)
-from python_ivm.bind.subqueries.equality_correlated import (by_key, compares_alike)
-from python_ivm.bind.subqueries.unnest import no_rule, outer_columns
-
-if TYPE_CHECKING:
-    from python_ivm.bind.select import SelectBinder
-
-TOO_MANY = "[SCALAR_SUBQUERY_TOO_MANY_ROWS] More than one row returned by a subquery"
-
-
-@dataclass(frozen=True)
-class Scalar:
-    """A subquery that is asked for its value.
-
-    Attributes:
-        other: At most one row for each row of the query around.
-        conditions: When that row belongs to a row of the query around; none if there is one row.
-        value: The value, over the columns of ``other``; NULLs there mean that there is no row.
-    """
-
-    other: Node
-    conditions: tuple[exp.Expr, ...]
-    value: exp.Expr
-
-
-@dataclass(frozen=True)
-class Correlated:
-    """A subquery that is asked for its value, and whose conditions are more than equalities.
-
-    Attributes:
-        rows: The subquery's rows.
-        conditions: Which of them belong to a row of the query around, over both sides' columns.
-        relation: The name of the aggregate that gives the value.
-        measures: Its measures.
-        value: The value, over that relation's columns; NULLs there mean that there is no row.
-    """
-
-    rows: Node
-    conditions: tuple[exp.Expr, ...]
-    relation: str
-    measures: tuple[Named, ...]
-    value: exp.Expr
+from python_ivm.bind.grouping.post_aggregation import AfterGrouping
+from python_ivm.bind.scope import SelectScope, holes
+from python_ivm.bind.subqueries.correlation import compares_alike, no_rule, outer_columns
+from python_ivm.bind.subqueries.equality_correlated import by_key
+from python_ivm.bind.subqueries.scalar import (
+    Correlated,
+    Scalar,
+    equal_keys,
+    of_no_rows,
+    one_for_each,
+    only,
+    value_of,
+)
+from python_ivm.functions.aggregates import has_aggregate, is_aggregate_call
 
 
 class Inside:
     """Binds a subquery whose expressions may name columns of the query around it."""
 
-    def __init__(self, around: SelectBinder, tree: exp.Query) -> None:
+    def __init__(self, around: SelectScope, tree: exp.Query) -> None:
         """Take the query around and the subquery."""
         self.around = around
         self.tree = tree
@@ -131,7 +100,7 @@ class Inside:
         if aggregated:
             shown = of_no_rows(grouping.apply(value), grouping)
         else:
-            shown = _value_of(grouping, value)
+            shown = value_of(grouping, value)
         self._refuse_outer_columns(node, grouping)
         other = Aggregate(node, grouping.relation, keys, tuple(grouping.measures))
         return Scalar(other, equal_keys(outer, other), shown)
@@ -145,7 +114,7 @@ class Inside:
     def _one_row(self, whole: Node) -> Scalar:
         """The one value of a relation that must not have more than one row."""
         relation = self.binder.name("scalar_value")
-        value = Named("value", _only(whole.schema[0].expression()))
+        value = Named("value", only(whole.schema[0].expression()))
         other = Aggregate(whole, relation, (), (value,))
         return Scalar(other, (), ColumnRef(relation, "value").expression())
 
@@ -168,7 +137,7 @@ class Inside:
         """The subquery bound by itself."""
         return self.binder.query(self.tree, "subquery", self.around.ctes)
 
-    def from_and_where(self) -> tuple[SelectBinder, Node, list[exp.Expr]]:
+    def from_and_where(self) -> tuple[SelectScope, Node, list[exp.Expr]]:
         """FROM and WHERE, and the conditions that name columns of the query around."""
         assert isinstance(self.tree, exp.Select)
         select = self.around.inside(self.tree)
@@ -184,14 +153,14 @@ class Inside:
         return select, node, correlated
 
     def _filled(
-        self, select: SelectBinder, node: Node, expressions: list[exp.Expr]
+        self, select: SelectScope, node: Node, expressions: list[exp.Expr]
     ) -> tuple[Node, list[exp.Expr]]:
         """The rows with the subqueries that expressions of the subquery ask for."""
         own = set(node.schema)
-        holes = {c.name for e in expressions for c in columns_of(e) if c.relation == HOLE}
-        if not holes:
+        asked = set(holes(expressions))
+        if not asked:
             return node, expressions
-        if any(not select.subqueries.free(hole) <= own for hole in holes):
+        if any(not select.subqueries.free(hole) <= own for hole in asked):
             raise no_rule("A subquery that names columns of a query further out", self.tree)
         return select.filled(select.joinable(node), expressions)
 
@@ -202,7 +171,7 @@ class Inside:
         if aggregated:
             shown = of_no_rows(grouping.apply(value), grouping)
         else:
-            grouping.measures.append(Named("value", _only(value)))
+            grouping.measures.append(Named("value", only(value)))
             shown = ColumnRef(grouping.relation, "value").expression()
         measures = tuple(grouping.measures)
         used = {c for e in (*correlated, *(m.expression for m in measures)) for c in columns_of(e)}
@@ -262,74 +231,11 @@ class Inside:
         return tuple(keys), outer
 
 
-def one_for_each(relation: str, rows: Node, value: exp.Expr, same: Iterable[exp.Expr]) -> Scalar:
-    """The value of rows that belong to the query around by equal values.
-
-    Args:
-        relation: The name that the values should have.
-        rows: The rows.
-        value: The value, over them.
-        same: Comparisons of the query around, on the left, with columns of the rows.
-    """
-    comparisons = list(same)
-    keys = [Named(f"key_{n}", c.args["expression"]) for n, c in enumerate(comparisons, 1)]
-    grouping = AfterGrouping(relation, list(keys))
-    shown = _value_of(grouping, value)
-    other = Aggregate(rows, relation, tuple(keys), tuple(grouping.measures))
-    conditions = tuple(
-        type(c)(this=c.this, expression=ColumnRef(relation, key.name).expression())
-        for c, key in zip(comparisons, keys, strict=True)
-    )
-    return Scalar(other, conditions, shown)
-
-
 def asks_subquery(expression: exp.Expr) -> bool:
     """Whether a bound expression has a subquery's value in it."""
-    return any(c.relation == HOLE for c in columns_of(expression))
+    return any(True for _ in holes([expression]))
 
 
 def _without_aggregates(expression: exp.Expr) -> exp.Expr:
     """What stands beside the calls of aggregates."""
     return expression.copy().transform(lambda n: exp.null() if is_aggregate_call(n) else n)
-
-
-def _only(value: exp.Expr) -> exp.Expr:
-    """An aggregate that gives the one value of a group, and Spark's error if there are more."""
-    return _one_of(exp.Count(this=exp.Star()), exp.Max(this=value.copy()))
-
-
-def _value_of(grouping: AfterGrouping, value: exp.Expr) -> exp.Expr:
-    """The one value of a group, and Spark's error where a row of the query around finds more."""
-    grouping.measures.append(Named("value", exp.Max(this=value.copy())))
-    grouping.measures.append(Named("number", exp.Count(this=exp.Star())))
-    found, number = (ColumnRef(grouping.relation, m.name).expression() for m in grouping.measures)
-    return _one_of(number, found)
-
-
-def _one_of(number: exp.Expr, value: exp.Expr) -> exp.Expr:
-    """A value, and Spark's error where it is one of several."""
-    several = exp.GT(this=number, expression=exp.Literal.number(1))
-    error = exp.Anonymous(this="raise_error", expressions=[exp.Literal.string(TOO_MANY)])
-    return exp.Case().when(several, error).else_(value)
-
-
-def equal_keys(outer: Iterable[exp.Expr], groups: Aggregate) -> tuple[exp.Expr, ...]:
-    """When a row of the query around belongs to a group: its values equal the group's keys."""
-    return tuple(
-        exp.EQ(this=value, expression=ColumnRef(groups.relation, key.name).expression())
-        for value, key in zip(outer, groups.keys, strict=True)
-    )
-
-
-def of_no_rows(shown: exp.Expr, grouping: AfterGrouping) -> exp.Expr:
-    """A value over aggregates whose group may be missing.
-
-    Raises:
-        NotYetImplemented: If it is not known what an aggregate gives for no rows.
-    """
-    values: dict[ColumnRef, exp.Expr] = {}
-    for measure in grouping.measures:
-        column = ColumnRef(grouping.relation, measure.name)
-        call = next(node for node in measure.expression.walk() if is_aggregate_call(node))
-        values[column] = or_of_no_rows(call, column.expression())
-    return substitute(shown, values)

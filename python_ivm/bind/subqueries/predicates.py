@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from python_ivm.bind.grouping.grouping_sets import has_only_keys
-from python_ivm.bind.grouping.post_aggregation import (has_aggregate)
-from python_ivm.bind.subqueries.unnest import outer_columns
+from python_ivm.bind.subqueries.correlation import outer_columns
+from python_ivm.functions.aggregates import has_aggregate
 
 SUBQUERIES = (exp.Subquery, exp.Select, exp.SetOperation)
 """What a subquery is in a tree."""

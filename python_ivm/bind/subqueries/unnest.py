@@ -17,53 +17,19 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from python_ivm.algebra.columns import first_free
-from python_ivm.functions.aggregates import (core, function_name, is_aggregate_call, or_of_no_rows)
 from python_ivm.bind.grouping.grouping_sets import has_only_keys
-from python_ivm.bind.grouping.post_aggregation import (has_aggregate)
+from python_ivm.bind.subqueries.correlation import is_outer_aggregate, no_rule, outer_columns
 from python_ivm.bind.windows.window_functions import with_named_windows
-from python_ivm.errors import NotYetImplemented
-from python_ivm.parse.parser import position
-from python_ivm.qualify.relations import names_in_from
+from python_ivm.functions.aggregates import (
+    core,
+    function_name,
+    has_aggregate,
+    is_aggregate_call,
+    or_of_no_rows,
+)
 
 _FREE = "free"
 """The note on what is free, by its name among the bindings, and on CTEs in which that stands."""
-
-
-def no_rule(what: str, node: exp.Expr) -> NotYetImplemented:
-    """The error for a correlated subquery."""
-    return NotYetImplemented(what, operator="correlated subquery", **position(node))
-
-
-def field_to_spark(column: exp.Column) -> NotYetImplemented:
-    """The error for a table of the query around that has the name of a column of the subquery."""
-    return NotYetImplemented(
-        f"{column.table}.{column.name}, which to Spark is a field of a column "
-        f"{column.table} of the subquery,",
-        operator="correlated subquery",
-        hint="Give the table of the query further out another alias.",
-        **position(column),
-    )
-
-
-def outer_columns(node: exp.Expr, within: exp.Expr | None = None) -> list[exp.Column]:
-    """The columns in an expression that belong to a query around a tree, or a copy of it."""
-    top = within or node
-    return [c for c in node.find_all(exp.Column) if c.table and not _belongs_within(c, top)]
-
-
-def _belongs_within(column: exp.Column, top: exp.Expr) -> bool:
-    """Whether a column's relation stands in the FROM of a SELECT between it and the tree's top."""
-    node: exp.Expr = column
-    derived = False
-    while node is not top and node.parent is not None:
-        below, node = node, node.parent
-        if isinstance(node, (exp.From, exp.Join)) and not isinstance(below, exp.Lateral):
-            derived = not (isinstance(node, exp.Join) and below.arg_key == "on")
-        if isinstance(node, exp.Select):
-            if not derived and column.table in names_in_from(node):
-                return True
-            derived = False
-    return False
 
 
 @dataclass(frozen=True)
@@ -108,23 +74,11 @@ def unnest(tree: exp.Query, bindings: str) -> Unnested:
     return Unnested(done, tuple(names), tuple(names.values()))
 
 
-def has_outer_aggregate(tree: exp.Query) -> bool:
-    """Whether a condition of a subquery asks for an aggregate of the query around it."""
-    around = {id(column) for column in outer_columns(tree)}
-    return bool(around) and any(_is_outer_aggregate(node, around) for node in tree.walk())
-
-
-def _is_outer_aggregate(node: exp.Expr, around: set[int]) -> bool:
-    """Whether an aggregate's columns are all among those of the query around."""
-    columns = list(node.find_all(exp.Column)) if is_aggregate_call(node) else []
-    return bool(columns) and all(id(column) in around for column in columns)
-
-
 def _free_parts(tree: exp.Query) -> list[exp.Expr]:
     """The columns and aggregates of the query around that a subquery names."""
     free = outer_columns(tree)
     around = {id(column) for column in free}
-    calls = [node for node in tree.walk() if _is_outer_aggregate(node, around)]
+    calls = [node for node in tree.walk() if is_outer_aggregate(node, around)]
     inside = {id(column) for call in calls for column in call.find_all(exp.Column)}
     return [*calls, *(column for column in free if id(column) not in inside)]
 
