@@ -36,7 +36,7 @@ from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.functions.aggregates import has_aggregate
 from python_ivm.parse.clock_calls import NAMES, calls, with_readings
 from python_ivm.parse.trees import position
-from python_ivm.qualify.determinism import check_deterministic
+from python_ivm.qualify.checks.determinism import check_deterministic
 from python_ivm.qualify.qualify import qualify
 from python_ivm.qualify.schema import Schemas, column_names
 from python_ivm.sources.clock import readings
@@ -240,7 +240,7 @@ class Binder:
         """Bind an item of a FROM clause.
 
         Returns:
-            The alias by which the query around names it, and the bound relation.
+            The alias by which the outer query names it, and the bound relation.
         """
         if source.args.get("pivots"):
             raise NotYetImplemented("PIVOT", operator="PIVOT", **position(source))

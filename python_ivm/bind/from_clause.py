@@ -10,7 +10,7 @@ from python_ivm.algebra.conditions import conjuncts
 from python_ivm.algebra.nodes import FullJoin, LeftJoin, Node, SemiJoin
 from python_ivm.bind import generators
 from python_ivm.bind.clock_filters import by_the_clock, inner_join
-from python_ivm.bind.scope import SelectScope, holes
+from python_ivm.bind.scope import SelectScope, placeholders
 from python_ivm.bind.subqueries.lateral import join_lateral
 from python_ivm.errors import NotYetImplemented
 from python_ivm.functions.aggregates import refuse_aggregates
@@ -63,12 +63,12 @@ def _asking_below(
 ) -> tuple[Node, Node, list[exp.Expr]]:
     """Join the subqueries of an outer join's condition to the side whose columns they name."""
     every = [*conditions, *(select.expression(c) for c in asking)]
-    for hole in sorted(set(holes(every))):
-        named = select.subqueries.free(hole)
+    for placeholder in sorted(set(placeholders(every))):
+        named = select.subqueries.free(placeholder)
         if named <= set(other.schema):
-            other, every = select.filled(other, every, {hole})
+            other, every = select.filled(other, every, {placeholder})
         elif named <= set(node.schema):
-            node, every = select.filled(node, every, {hole})
+            node, every = select.filled(node, every, {placeholder})
         else:
             raise NotYetImplemented(
                 "A subquery with columns of both sides in the condition of an outer join",
@@ -134,11 +134,11 @@ def _relation(select: SelectScope, source: exp.Expr) -> Node:
     return node
 
 
-def _is_from_item(inside: exp.Expr) -> bool:
+def _is_from_item(inner: exp.Expr) -> bool:
     """Whether parentheses in FROM hold relations rather than a query."""
-    if isinstance(inside, exp.Subquery):
-        return bool(inside.alias or inside.args.get("joins"))
-    return isinstance(inside, exp.Table)
+    if isinstance(inner, exp.Subquery):
+        return bool(inner.alias or inner.args.get("joins"))
+    return isinstance(inner, exp.Table)
 
 
 def _name(node: Node) -> str:

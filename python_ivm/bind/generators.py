@@ -49,7 +49,7 @@ def table_function(select: SelectScope, source: exp.Table) -> Node:
     """A function of constants in FROM.
 
     Raises:
-        NotYetImplemented: If it names columns of a query around.
+        NotYetImplemented: If it names columns of an outer query.
     """
     call = source.this
     shown = f"{spelled(call)}()"

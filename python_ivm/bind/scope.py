@@ -18,14 +18,14 @@ from python_ivm.algebra.columns import ColumnRef, Named, columns_of
 from python_ivm.algebra.nodes import Aggregate, Bindings, Node, Project
 from python_ivm.qualify.schema import Schemas
 
-HOLE = "__ivm_subquery__"
+PLACEHOLDER = "__ivm_subquery__"
 """The relation of columns that stand for subqueries which are not in the plan yet."""
 
 
-def holes(expressions: Iterable[exp.Expr]) -> Iterator[str]:
-    """The names of the columns of :data:`HOLE` in expressions, those of one sorted."""
+def placeholders(expressions: Iterable[exp.Expr]) -> Iterator[str]:
+    """The names of the columns of :data:`PLACEHOLDER` in expressions, those of one sorted."""
     for expression in expressions:
-        yield from sorted(c.name for c in columns_of(expression) if c.relation == HOLE)
+        yield from sorted(c.name for c in columns_of(expression) if c.relation == PLACEHOLDER)
 
 
 @dataclass
@@ -98,7 +98,7 @@ class SubqueryScope(Protocol):
         """The columns of the SELECT that the conditions of a subquery name."""
 
     def like(self, names: Iterable[str]) -> set[str]:
-        """The holes of subqueries that are written like some of them."""
+        """The placeholders of subqueries that are written like some of them."""
 
     def above_groups(self, name: str, over_groups: Callable[[exp.Expr], exp.Expr]) -> None:
         """Let a subquery above GROUP BY name keys and aggregates instead of the rows' columns."""
@@ -128,20 +128,20 @@ class SelectScope(Protocol):
 
     @property
     def around(self) -> SelectScope | None:
-        """The query around, where this is a subquery that may name its columns."""
+        """The outer query, where this is a subquery that may name its columns."""
 
     @property
     def subqueries(self) -> SubqueryScope:
         """The subqueries of its expressions."""
 
-    def inside(self, tree: exp.Select) -> SelectScope:
+    def nested(self, tree: exp.Select) -> SelectScope:
         """The scope of a subquery of this SELECT."""
 
     def from_and_where(self) -> tuple[Node, list[exp.Expr]]:
         """The joined relations, subqueries of WHERE among them, and the other conditions."""
 
     def expression(self, expression: exp.Expr, generator: bool = False) -> exp.Expr:
-        """An expression over the plan's columns; subqueries in it become holes."""
+        """An expression over the plan's columns; subqueries in it become placeholders."""
 
     def filled(
         self, node: Node, expressions: list[exp.Expr], only: set[str] | None = None

@@ -22,7 +22,7 @@ from python_ivm.bind.clock_filters import filtered
 from python_ivm.bind.from_clause import joined
 from python_ivm.bind.grouping.group_by import grouped
 from python_ivm.bind.result import result
-from python_ivm.bind.scope import HOLE, Ctes, ModelScope, SelectScope, holes
+from python_ivm.bind.scope import PLACEHOLDER, Ctes, ModelScope, SelectScope, placeholders
 from python_ivm.bind.subqueries.correlation import field_to_spark, no_rule
 from python_ivm.bind.subqueries.decorrelate import Subqueries
 from python_ivm.bind.subqueries.predicates import is_list_query, is_predicate, plain_predicates
@@ -55,7 +55,7 @@ class SelectBinder:
     Attributes:
         binder: Binds the relations that it reads.
         ctes: The CTEs that it can see.
-        around: The query around, where this is a subquery that may name its columns.
+        around: The outer query, where this is a subquery that may name its columns.
         columns: What each visible column is in the plan so far.
     """
 
@@ -76,7 +76,7 @@ class SelectBinder:
         self.columns: dict[ColumnRef, exp.Expr] = {}
         self.subqueries = Subqueries(self)
 
-    def inside(self, tree: exp.Select) -> SelectBinder:
+    def nested(self, tree: exp.Select) -> SelectBinder:
         """A binder for a subquery of this SELECT."""
         return SelectBinder(self.binder, tree, "subquery", self.ctes, self)
 
@@ -96,7 +96,7 @@ class SelectBinder:
         )
         node, clauses = grouped(self, node, clauses)
         if clauses.having is not None:
-            asked = set(holes([clauses.having]))
+            asked = set(placeholders([clauses.having]))
             node, every = self.filled(node, clauses.expressions, asked)
             clauses = clauses.over(every)
             assert clauses.having is not None
@@ -146,7 +146,7 @@ class SelectBinder:
         return self._in_time_windows(node, kept)
 
     def _in_time_windows(self, node: Node, kept: list[exp.Expr]) -> tuple[Node, list[exp.Expr]]:
-        """The rows of WHERE in their time windows, and the conditions that name a query around."""
+        """The rows of WHERE in their time windows, and the conditions that name an outer query."""
         views = [v for v in self.tree.args.get("laterals") or [] if is_time_window(v.this)]
         own = set(node.schema)
         local = [c for c in kept if columns_of(c) <= own]
@@ -216,7 +216,7 @@ class SelectBinder:
     # -- expressions -------------------------------------------------------------------------
 
     def expression(self, expression: exp.Expr, generator: bool = False) -> exp.Expr:
-        """An expression over the plan's columns; subqueries in it become holes.
+        """An expression over the plan's columns; subqueries in it become placeholders.
 
         Args:
             expression: As the query has it.
@@ -230,11 +230,11 @@ class SelectBinder:
                     operator="ANY",
                     **position(node.parent),
                 )
-            hole = self.subqueries.hole(node)
+            placeholder = self.subqueries.placeholder(node)
             if node is copied:
-                copied = hole
+                copied = placeholder
             else:
-                node.replace(hole)
+                node.replace(placeholder)
         self._refuse_generators(list(copied.iter_expressions()) if generator else [copied])
         return self._resolved(copied)
 
@@ -247,9 +247,9 @@ class SelectBinder:
             scope = scope.around
         for named in expression.find_all(exp.Column):
             found = ColumnRef(named.table, named.name)
-            if named.table and named.table != HOLE and found not in mapping:
+            if named.table and named.table != PLACEHOLDER and found not in mapping:
                 raise no_rule(f"Column {named.name} of a query further out", named)
-            further_out = named.table != HOLE and found not in self.columns
+            further_out = named.table != PLACEHOLDER and found not in self.columns
             if further_out and any(column.name == named.table for column in self.columns):
                 raise field_to_spark(named)
         return substitute(expression, mapping)

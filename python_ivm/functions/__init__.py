@@ -1,1 +1,1 @@
-"""What the binder knows of aggregate and window functions."""
+"""What the planner knows of Spark's functions, for every step that reads or writes their calls."""

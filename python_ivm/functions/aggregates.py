@@ -1,4 +1,4 @@
-"""What the planner knows of Spark's aggregate functions.
+"""Aggregate functions: what the value of each depends on, and how calls are taken apart.
 
 A call is a function with what may stand around it: FILTER, WITHIN GROUP, IGNORE NULLS.
 """
@@ -45,7 +45,7 @@ ORDERED = frozenset(
 """The value depends on the order of the rows."""
 
 SETLIKE = frozenset({"collect_set", "mode"})
-"""The value depends on the order of the rows, but for itself only."""
+"""The value depends on the order of the rows, but that of no other call does with it."""
 
 APPROXIMATE = frozenset({"approx_percentile", "histogram_numeric", "percentile_approx"})
 """The value depends on how Spark splits the rows; each is as good as another."""
@@ -185,7 +185,7 @@ def refuse_aggregates(expression: exp.Expr, clause: str) -> exp.Expr:
     """The expression itself.
 
     Raises:
-        InvalidModel: If it calls an aggregate, which its clause cannot know yet.
+        InvalidModel: If it calls an aggregate; its clause is evaluated before grouping.
     """
     call = next((n for n in own_nodes(expression) if is_aggregate_call(n)), None)
     if call is not None:

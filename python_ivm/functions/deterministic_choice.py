@@ -1,9 +1,9 @@
-"""Aggregates whose value depends on the order of rows, in a form that does not.
+"""Aggregates whose value depends on the order of rows, in a deterministic form.
 
 ``first(x)`` may be any of a group's values, and Spark may give another one whenever it computes the
-group again. Each such call is given one order of the rows, that of the values which the calls of
-the same SELECT take: the result is then one that Spark could give, the same one whenever it is
-computed, and values that one row had are still shown together (docs/decisions/0014).
+group again. Here all such calls of a SELECT follow one order of the rows, by the arguments of these
+calls. The result is one that Spark could give, and the same one at every computation; values that
+one row had are still shown together (docs/decisions/0014).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The clock in a model's SQL: where it is asked, and what stands there instead.
+"""Calls of the clock in a model's SQL, such as ``current_date()``.
 
-In a tree, a call becomes a placeholder, whose value is known when a statement is rendered. In a
-text, it becomes the literal of one instant, so that Spark can run the query as of then.
+In a tree a call becomes a placeholder; its value is known when a statement is rendered. In a text
+it becomes the literal of one instant, so that Spark runs the query as of then.
 """
 
 from __future__ import annotations

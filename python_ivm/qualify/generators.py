@@ -1,7 +1,6 @@
-"""Generator functions: explode, posexplode, inline, stack, json_tuple, in all places of a query.
+"""Generator functions (explode, inline, stack …) in one form, wherever they stand in a query.
 
-Before names are resolved, every generator is brought into one form: a LATERAL VIEW (or a function
-in FROM) whose columns are named. After that the binder makes one node of each.
+The form is a LATERAL VIEW, or a function in FROM, whose columns are named.
 """
 
 from __future__ import annotations
@@ -19,9 +18,6 @@ from python_ivm.qualify.relations import Relations
 
 if TYPE_CHECKING:
     pass
-
-
-# -- before names are resolved -----------------------------------------------------------------
 
 
 def as_lateral_views(select: exp.Select, known: Relations) -> None:

@@ -1,7 +1,7 @@
-"""The names of fields and of map keys, which keep their spelling where sqlglot folds it.
+"""Names of struct fields and of map keys, which keep their case where sqlglot folds it.
 
-Spark looks a struct's field up whatever its case, but shows it as it is spelled; and a map's key,
-which ``m.Foo`` may be, is another one in another case.
+Spark finds a field in any case, but shows it as it is spelled. ``m.Foo`` may be a map's key, and a
+key in another case is another key.
 """
 
 from __future__ import annotations

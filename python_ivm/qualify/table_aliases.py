@@ -1,4 +1,4 @@
-"""Names of relations and their columns, written where sqlglot passes them over."""
+"""Aliases of relations and of their columns, written out where sqlglot passes them over."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Types of compared values: whether what is equal to one value is one value."""
+"""Type coercion in comparisons: whether different values become equal by it."""
 
 from __future__ import annotations
 

@@ -13,10 +13,10 @@ from python_ivm.delta.compile import delta
 from python_ivm.errors import InvalidModel, NotYetImplemented, Unsupported
 from python_ivm.optimize.null_aware_anti_join import not_in_by_key
 from python_ivm.parse.parser import DIALECT
-from python_ivm.qualify.clock_words import refuse_clock_words
-from python_ivm.qualify.determinism import refuse_places_of_rows
+from python_ivm.qualify.checks.clock_words import refuse_clock_words
+from python_ivm.qualify.checks.determinism import refuse_places_of_rows
+from python_ivm.qualify.checks.user_functions import check_user_functions
 from python_ivm.qualify.schema import kind_of
-from python_ivm.qualify.user_functions import check_user_functions
 from python_ivm.refresh import statements as emit
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.printer import tree

@@ -1,4 +1,4 @@
-"""GROUP BY and HAVING: what stands above FROM and WHERE, over the groups."""
+"""GROUP BY: the aggregate of a SELECT, and the clauses above it over its output."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from python_ivm.algebra.nodes import Aggregate, Join, Node
 from python_ivm.bind.clauses import Clauses
 from python_ivm.bind.grouping.group_keys import group_keys, grouping_sets
 from python_ivm.bind.grouping.order_by import is_constant, order_key
-from python_ivm.bind.grouping.post_aggregation import AfterGrouping
-from python_ivm.bind.scope import SelectScope, holes
+from python_ivm.bind.grouping.post_aggregation import PostAggregation
+from python_ivm.bind.scope import SelectScope, placeholders
 from python_ivm.bind.windows.session_windows import refuse_sessions, with_sessions
 from python_ivm.functions.aggregates import has_aggregate
 from python_ivm.functions.deterministic_choice import RowOrder, is_choice
@@ -45,7 +45,7 @@ def grouped(select: SelectScope, node: Node, clauses: Clauses) -> tuple[Node, Cl
     refuse_sessions([*(key.expression for key in keys), *clauses.expressions])
     calls = clauses.aggregates
     select.binder.chooses |= any(map(is_choice, calls))
-    grouping = AfterGrouping(
+    grouping = PostAggregation(
         select.binder.name(f"{select.wanted}_groups"), keys, sets, order=RowOrder.of(calls)
     )
     above = replace(
@@ -58,8 +58,8 @@ def grouped(select: SelectScope, node: Node, clauses: Clauses) -> tuple[Node, Cl
         qualify=grouping.apply(clauses.qualify) if clauses.qualify is not None else None,
     )
     above = _ordered(above, clauses, grouping)
-    for hole in sorted(set(holes(above.expressions))):
-        select.subqueries.above_groups(hole, grouping.apply)
+    for placeholder in sorted(set(placeholders(above.expressions))):
+        select.subqueries.above_groups(placeholder, grouping.apply)
     if grouping.sets is not None:
         node = Join((node, grouping.sets.rows))
     groups = Aggregate(node, grouping.relation, grouping.grouped_by, tuple(grouping.measures))
@@ -71,7 +71,7 @@ def _with_subqueries_below(
 ) -> tuple[Node, list[Named], Clauses]:
     """Join the subqueries in arguments of aggregates and in keys, which the groups are made of."""
     values = [key.expression for key in keys]
-    early = set(holes(clauses.aggregates)) | select.subqueries.like(holes(values))
+    early = set(placeholders(clauses.aggregates)) | select.subqueries.like(placeholders(values))
     if not early:
         return node, keys, clauses
     node, every = select.filled(node, [*values, *clauses.expressions], early)
@@ -79,7 +79,7 @@ def _with_subqueries_below(
     return node, [Named(k.name, e) for k, e in named], clauses.over(every[len(keys) :])
 
 
-def _ordered(above: Clauses, below: Clauses, grouping: AfterGrouping | None) -> Clauses:
+def _ordered(above: Clauses, below: Clauses, grouping: PostAggregation | None) -> Clauses:
     """ORDER BY over the groups, without keys that sort nothing."""
     outputs = dict(zip(below.names, below.selects, strict=True))
     order = (order_key(key, outputs, grouping) for key in below.order)

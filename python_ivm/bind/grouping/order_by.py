@@ -1,4 +1,4 @@
-"""ORDER BY, LIMIT and OFFSET of a query."""
+"""The keys of ORDER BY, over the columns below the projection."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from python_ivm.bind.grouping.post_aggregation import AfterGrouping
+from python_ivm.bind.grouping.post_aggregation import PostAggregation
 
 
 def order_key(
     key: exp.Ordered,
     outputs: Mapping[str, exp.Expr],
-    rewrite: AfterGrouping | None,
+    rewrite: PostAggregation | None,
 ) -> exp.Ordered:
     """A sort key over the columns below the projection: an output name means its expression."""
     copied = key.copy()

@@ -1,4 +1,4 @@
-"""GROUP BY: the keys, and the expressions above an aggregate over what it puts out."""
+"""Expressions above GROUP BY, rewritten over the output columns of the aggregate."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sqlglot import exp
 from python_ivm.algebra.columns import ColumnRef, Named
 from python_ivm.bind.grouping.canonical import same
 from python_ivm.bind.grouping.grouping_sets import SET, GroupingSets
-from python_ivm.bind.scope import HOLE
+from python_ivm.bind.scope import PLACEHOLDER
 from python_ivm.errors import InvalidModel, IvmError, NotYetImplemented
 from python_ivm.functions.aggregates import core, is_aggregate_call
 from python_ivm.functions.deterministic_choice import RowOrder, determined
@@ -19,7 +19,7 @@ from python_ivm.qualify.struct_fields import same_but_for_case
 
 
 @dataclass
-class AfterGrouping:
+class PostAggregation:
     """Rewrites an expression of a grouped query over the aggregate's output."""
 
     relation: str
@@ -53,7 +53,7 @@ class AfterGrouping:
         top = expression.copy()
         result = top.transform(replacement, copy=False)
         for column in result.find_all(exp.Column):
-            if column.table not in (self.relation, HOLE):
+            if column.table not in (self.relation, PLACEHOLDER):
                 raise self._ungrouped(column)
         return result
 

@@ -1,4 +1,4 @@
-"""What a subquery names of the queries around it."""
+"""What a subquery names of the outer queries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from python_ivm.qualify.type_coercion import alike
 
 
 def outer_columns(node: exp.Expr, within: exp.Expr | None = None) -> list[exp.Column]:
-    """The columns in an expression that belong to a query around a tree, or a copy of it."""
+    """The columns in an expression that belong to an outer query a tree, or a copy of it."""
     top = within or node
     return [c for c in node.find_all(exp.Column) if c.table and not _belongs_within(c, top)]
 
@@ -32,19 +32,19 @@ def _belongs_within(column: exp.Column, top: exp.Expr) -> bool:
 
 
 def has_outer_aggregate(tree: exp.Query) -> bool:
-    """Whether a condition of a subquery asks for an aggregate of the query around it."""
+    """Whether a condition of a subquery asks for an aggregate of the outer query."""
     around = {id(column) for column in outer_columns(tree)}
     return bool(around) and any(is_outer_aggregate(node, around) for node in tree.walk())
 
 
 def is_outer_aggregate(node: exp.Expr, around: set[int]) -> bool:
-    """Whether an aggregate's columns are all among those of the query around."""
+    """Whether an aggregate's columns are all among those of the outer query."""
     columns = list(node.find_all(exp.Column)) if is_aggregate_call(node) else []
     return bool(columns) and all(id(column) in around for column in columns)
 
 
 def compares_alike(tree: exp.Query) -> bool:
-    """Whether the rows of a subquery that equal a value of the query around share their own one."""
+    """Whether the rows of a subquery that equal a value of the outer query share their own one."""
     for equality in tree.find_all(exp.EQ):
         sides = equality.left, equality.right
         around = [bool(outer_columns(side, within=tree)) for side in sides]
@@ -61,7 +61,7 @@ def no_rule(what: str, node: exp.Expr) -> NotYetImplemented:
 
 
 def field_to_spark(column: exp.Column) -> NotYetImplemented:
-    """The error for a table of the query around that has the name of a column of the subquery."""
+    """The error for a table of the outer query that has the name of a column of the subquery."""
     return NotYetImplemented(
         f"{column.table}.{column.name}, which to Spark is a field of a column "
         f"{column.table} of the subquery,",

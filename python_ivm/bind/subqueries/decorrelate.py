@@ -1,7 +1,7 @@
 """Subqueries in expressions: decorrelated to semi-, anti- and outer joins and to marks.
 
-A subquery whose correlation is a conjunction at its top is joined by that (`inside`, `by_key`);
-one of another shape is done for all bindings (`dependent`).
+A subquery whose correlated conditions are conjuncts of its own WHERE is joined on these
+(`predicate_pullup`, `equality_correlated`); any other by a dependent join (`dependent_join`).
 
 Sources: Neumann and Kemper, "Unnesting Arbitrary Queries", BTW 2015; Nagata et al., §4.1.
 """
@@ -24,10 +24,10 @@ from python_ivm.algebra.nodes import (
     Node,
     SemiJoin,
 )
-from python_ivm.bind.scope import HOLE, SelectScope, holes
+from python_ivm.bind.scope import PLACEHOLDER, SelectScope, placeholders
 from python_ivm.bind.subqueries.correlation import has_outer_aggregate, outer_columns
-from python_ivm.bind.subqueries.dependent_join import Dependent, dependent
-from python_ivm.bind.subqueries.predicate_pullup import Inside
+from python_ivm.bind.subqueries.dependent_join import DependentJoin, dependent_join
+from python_ivm.bind.subqueries.predicate_pullup import SubqueryBinder
 from python_ivm.bind.subqueries.predicates import is_predicate, plain_predicates
 from python_ivm.bind.subqueries.scalar import Correlated, Scalar, one_for_each
 from python_ivm.errors import InvalidModel, NotYetImplemented
@@ -37,13 +37,13 @@ from python_ivm.qualify.type_coercion import refuse_texts_among_others
 
 @dataclass(frozen=True)
 class Matched:
-    """A subquery that is asked for a match: EXISTS, or IN with its comparison among the conditions.
+    """EXISTS, or IN: its comparison is one of the conditions.
 
     Attributes:
         other: The subquery's rows.
-        conditions: When one of them matches, over its columns and those of the query around.
-        unknown: For IN, when one of them matches or its comparison is NULL.
-        negated: Whether the value asked for is the opposite.
+        conditions: When a row matches, over its columns and those of the outer query.
+        unknown: For IN, when a row matches or its comparison is NULL.
+        negated: Whether the value is the opposite.
     """
 
     other: Node
@@ -52,11 +52,11 @@ class Matched:
     negated: bool = False
 
     def opposite(self) -> Matched:
-        """The subquery asked for no match: neither for one by a comparison that is NULL."""
+        """NOT EXISTS or NOT IN; for NOT IN, a comparison that is NULL counts as a match."""
         return replace(self, conditions=self.unknown or self.conditions, negated=True)
 
 
-Bound = Matched | Scalar | Correlated | Dependent
+Bound = Matched | Scalar | Correlated | DependentJoin
 B = TypeVar("B", Matched, Scalar | Correlated)
 
 
@@ -66,8 +66,8 @@ class Subqueries:
 
     Attributes:
         around: The SELECT.
-        pending: What was found, by the name of the hole that stands for it.
-        written: How each was written; equal ones have one value.
+        pending: The subqueries that are not joined yet, by the names of their placeholders.
+        written: Their trees; equal ones are joined once.
     """
 
     around: SelectScope
@@ -77,7 +77,7 @@ class Subqueries:
     # -- as a condition by itself ------------------------------------------------------------
 
     def as_semi_join(self, node: Node, condition: exp.Expr) -> Node | None:
-        """The rows that a condition keeps, where it is one (negated) EXISTS or IN; else None."""
+        """The rows that a condition keeps, if it is a (negated) EXISTS or IN; else None."""
         negated, inner = False, plain_predicates(condition).unnest()
         while isinstance(inner, exp.Not):
             negated, inner = not negated, inner.this.unnest()
@@ -86,13 +86,15 @@ class Subqueries:
         found = self._predicate(inner)
         if negated:
             found = found.opposite()
-        matched = self._matched_by_binding(found, node) if isinstance(found, Dependent) else found
+        matched = (
+            self._matched_for_domain(found, node) if isinstance(found, DependentJoin) else found
+        )
         label = self.around.binder.name("exists" if isinstance(inner, exp.Exists) else "in_list")
         return SemiJoin(node, matched.other, matched.conditions, negated, label)
 
     # -- inside an expression ----------------------------------------------------------------
 
-    def hole(self, subquery: exp.Expr) -> exp.Expr:
+    def placeholder(self, subquery: exp.Expr) -> exp.Expr:
         """A column that stands for a subquery, or for a NOT IN, until :meth:`fill`.
 
         As a value, Spark's IN is false where the standard's is NULL, and its NOT IN is true only
@@ -108,33 +110,40 @@ class Subqueries:
         name = f"subquery_{len(self.pending) + 1}"
         self.pending[name] = bound
         self.written[name] = subquery.copy()
-        return ColumnRef(HOLE, name).expression()
+        return ColumnRef(PLACEHOLDER, name).expression()
 
     def fill(
         self, node: Node, expressions: list[exp.Expr], only: set[str] | None = None
     ) -> tuple[Node, list[exp.Expr], Mapping[ColumnRef, exp.Expr]]:
-        """Join the subqueries that expressions need.
+        """Join the subqueries of expressions.
 
         Args:
             node: The rows.
-            expressions: Expressions over them with holes.
-            only: The holes to fill; None means all.
+            expressions: Expressions over them with placeholders.
+            only: The placeholders to fill; None means all.
 
         Returns:
-            The plan with them, the expressions over it, and what became of the plan's columns.
+            The rows with the subqueries' values, the expressions over them, and the new expressions
+            of the rows' columns.
         """
         moved: dict[ColumnRef, exp.Expr] = {}
-        needed = dict.fromkeys(hole for hole in holes(expressions) if only is None or hole in only)
+        needed = dict.fromkeys(
+            placeholder
+            for placeholder in placeholders(expressions)
+            if only is None or placeholder in only
+        )
         values: dict[exp.Expr, exp.Expr] = {}
         for name in needed:
             bound, written = self.pending[name], self.written[name]
             if written in values:
                 value = values[written]
-                expressions = [substitute(e, {ColumnRef(HOLE, name): value}) for e in expressions]
+                expressions = [
+                    substitute(e, {ColumnRef(PLACEHOLDER, name): value}) for e in expressions
+                ]
                 continue
-            if isinstance(bound, Dependent):
+            if isinstance(bound, DependentJoin):
                 asked = tuple(substitute(c, moved) for c in bound.conditions)
-                bound = self._by_binding(replace(bound, conditions=asked), node)
+                bound = self._for_domain(replace(bound, conditions=asked), node)
             if isinstance(bound, Scalar):
                 value = bound.value
                 if bound.conditions:
@@ -156,21 +165,23 @@ class Subqueries:
                 expressions = [substitute(e, step) for e in expressions]
                 values = {w: substitute(v, step) for w, v in values.items()}
             values[written] = value
-            expressions = [substitute(e, {ColumnRef(HOLE, name): value}) for e in expressions]
+            expressions = [
+                substitute(e, {ColumnRef(PLACEHOLDER, name): value}) for e in expressions
+            ]
         return node, expressions, moved
 
     def move(self, moved: Mapping[ColumnRef, exp.Expr]) -> None:
-        """Let subqueries that are still to be joined name what became of the rows' columns."""
+        """Write the conditions of subqueries that are not joined yet over new columns."""
         for name in self.pending:
             self._move(name, lambda condition: substitute(condition, moved))
 
     def like(self, names: Iterable[str]) -> set[str]:
-        """The holes of subqueries that are written like some of them."""
+        """The placeholders of subqueries that are written like some of them."""
         wanted = {self.written[name] for name in names}
         return {name for name, written in self.written.items() if written in wanted}
 
     def free(self, name: str) -> set[ColumnRef]:
-        """The columns around a subquery that its conditions name."""
+        """The columns of the SELECT that the conditions of a subquery name."""
         bound = self.pending[name]
         inner = _own_columns(bound)
         return {c for condition in bound.conditions for c in columns_of(condition)} - inner
@@ -178,9 +189,9 @@ class Subqueries:
     def _add_value(
         self, node: Node, bound: Correlated, moved: Mapping[ColumnRef, exp.Expr]
     ) -> LeftJoin:
-        """Rows with a subquery's value: it is computed once for each of the values that it names.
+        """Rows with a subquery's value, which is computed once for each row of the domain.
 
-        Source: Neumann and Kemper, the join with the distinct bindings of the free variables.
+        Source: Neumann and Kemper, the join with the distinct values of the free variables.
         """
         conditions = tuple(substitute(c, moved) for c in bound.conditions)
         inner = set(bound.rows.schema)
@@ -190,8 +201,8 @@ class Subqueries:
         )
         asked = self.around.binder.name("asked")
         items, mapping = under(asked, free, taken=(m.name for m in bound.measures))
-        bindings = self.around.binder.domain(node, asked, items)
-        found = Join((bindings, bound.rows), tuple(substitute(c, mapping) for c in conditions))
+        domain = self.around.binder.domain(node, asked, items)
+        found = Join((domain, bound.rows), tuple(substitute(c, mapping) for c in conditions))
         keys = tuple(Named(item.name, mapping[c]) for c, item in zip(free, items, strict=True))
         other = Aggregate(found, bound.relation, keys, bound.measures)
         same = tuple(
@@ -209,7 +220,7 @@ class Subqueries:
             InvalidModel: If it names a column that is neither grouped nor inside an aggregate.
         """
         inner = _own_columns(self.pending[name])
-        own = {c: ColumnRef(HOLE, f"{c.relation}.{c.name}") for c in inner}
+        own = {c: ColumnRef(PLACEHOLDER, f"{c.relation}.{c.name}") for c in inner}
         hidden: dict[ColumnRef, exp.Expr] = {c: h.expression() for c, h in own.items()}
         shown: dict[ColumnRef, exp.Expr] = {h: c.expression() for c, h in own.items()}
 
@@ -232,16 +243,16 @@ class Subqueries:
         marked = Mark(node, other, conditions, relation, items, mark)
         return marked, ColumnRef(relation, mark).expression(), step
 
-    # -- for all bindings at once ------------------------------------------------------------
+    # -- dependent joins ---------------------------------------------------------------------
 
-    def _by_binding(self, bound: Dependent, node: Node) -> Matched | Scalar:
-        """A subquery that waited for the rows of the query around."""
+    def _for_domain(self, bound: DependentJoin, node: Node) -> Matched | Scalar:
+        """A dependent join, now that the rows of the outer query are known."""
         if not bound.is_value:
-            return self._matched_by_binding(bound, node)
+            return self._matched_for_domain(bound, node)
         rows, columns, same = bound.rows(node, "subquery")
         return one_for_each(self.around.binder.name("scalar_value"), rows, columns[0], same)
 
-    def _matched_by_binding(self, bound: Dependent, node: Node) -> Matched:
+    def _matched_for_domain(self, bound: DependentJoin, node: Node) -> Matched:
         rows, columns, same = bound.rows(node, "subquery")
         if not bound.compared:
             return Matched(rows, tuple(same), None, bound.negated)
@@ -250,7 +261,7 @@ class Subqueries:
 
     # -- binding -----------------------------------------------------------------------------
 
-    def _predicate(self, node: exp.Expr) -> Matched | Dependent:
+    def _predicate(self, node: exp.Expr) -> Matched | DependentJoin:
         wanted = _compared(node)
         select = _select(node.args.get("query") or node.this)
         if isinstance(node, exp.In):
@@ -258,19 +269,19 @@ class Subqueries:
         return self._by_shape(select, lambda: self._match(select, wanted), wanted)
 
     def _match(self, select: exp.Query, wanted: list[exp.Expr]) -> Matched:
-        inside = Inside(self.around, select)
+        subquery = SubqueryBinder(self.around, select)
         if not wanted:
-            other, _, conditions = inside.rows(())
+            other, _, conditions = subquery.rows(())
             return Matched(other, conditions)
-        other, values, conditions = inside.rows(tuple(s.unalias() for s in select.selects))
+        other, values, conditions = subquery.rows(tuple(s.unalias() for s in select.selects))
         return _in_list(other, [self.around.expression(w) for w in wanted], values, conditions)
 
-    def _scalar(self, select: exp.Query) -> Scalar | Correlated | Dependent:
+    def _scalar(self, select: exp.Query) -> Scalar | Correlated | DependentJoin:
         if len(select.selects) != 1:
             raise InvalidModel(
                 f"A scalar subquery with {len(select.selects)} columns", **position(select)
             )
-        return self._by_shape(select, Inside(self.around, select).scalar, is_value=True)
+        return self._by_shape(select, SubqueryBinder(self.around, select).scalar, is_value=True)
 
     def _by_shape(
         self,
@@ -278,16 +289,16 @@ class Subqueries:
         rule: Callable[[], B],
         compared: Sequence[exp.Expr] = (),
         is_value: bool = False,
-    ) -> B | Dependent:
-        """A subquery by the rule for its shape; where that has none, for all bindings."""
+    ) -> B | DependentJoin:
+        """A subquery by the rule for its shape; where none fits, by a dependent join."""
         if has_outer_aggregate(select):
-            return dependent(self.around, select, compared, is_value)
+            return dependent_join(self.around, select, compared, is_value)
         try:
             return rule()
         except (InvalidModel, NotYetImplemented):
             if not outer_columns(select):
                 raise
-            return dependent(self.around, select, compared, is_value)
+            return dependent_join(self.around, select, compared, is_value)
 
 
 def _compared(node: exp.Expr) -> list[exp.Expr]:
@@ -321,7 +332,7 @@ def _in_list(
     values: Sequence[exp.Expr],
     conditions: Iterable[exp.Expr],
 ) -> Matched:
-    """A match by equal values among rows that belong to a row of the query around."""
+    """A match by equal values among rows that belong to a row of the outer query."""
     equal = [
         exp.EQ(this=exp.paren(w), expression=exp.paren(v))
         for w, v in zip(wanted, values, strict=True)
@@ -332,7 +343,7 @@ def _in_list(
 
 def _own_columns(bound: Bound) -> set[ColumnRef]:
     """The subquery's columns that its conditions may name."""
-    if isinstance(bound, Dependent):
+    if isinstance(bound, DependentJoin):
         return set()
     return set((bound.rows if isinstance(bound, Correlated) else bound.other).schema)
 

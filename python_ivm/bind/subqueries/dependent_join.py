@@ -1,6 +1,9 @@
-"""Subqueries that are done for all bindings at once, where no simpler rule has their shape.
+"""Dependent joins: correlated subqueries for which no simpler rule has the shape.
 
-Source: Neumann and Kemper, "Unnesting Arbitrary Queries", BTW 2015, §3 (see :mod:`unnest`).
+The subquery is evaluated once for the domain, the distinct values that the outer query gives it
+(:mod:`unnest`, :mod:`domain`), and joined to the outer query on these values.
+
+Source: Neumann and Kemper, "Unnesting Arbitrary Queries", BTW 2015, §3.
 """
 
 from __future__ import annotations
@@ -19,17 +22,17 @@ from python_ivm.parse.trees import relation_names
 
 
 @dataclass(frozen=True)
-class Dependent:
-    """A correlated subquery that waits for the rows of the query around it.
+class DependentJoin:
+    """A correlated subquery whose outer query's rows are not known yet.
 
     Attributes:
-        around: The query around.
-        unnested: The subquery over bindings.
-        relation: The bindings' name.
-        conditions: The values of its free columns, over the rows of the query around; behind them
+        around: The outer query.
+        unnested: The subquery over its domain.
+        relation: The domain's name.
+        conditions: The values of its free columns, over the rows of the outer query; behind them
             what IN compares.
-        is_value: Whether it is asked for its value; else for a match.
-        negated: Whether the value asked for is the opposite.
+        is_value: Whether it is a scalar subquery, rather than EXISTS or IN.
+        negated: Whether the value is the opposite.
     """
 
     around: SelectScope
@@ -39,8 +42,8 @@ class Dependent:
     is_value: bool = False
     negated: bool = False
 
-    def opposite(self) -> Dependent:
-        """The subquery asked for no match."""
+    def opposite(self) -> DependentJoin:
+        """NOT EXISTS or NOT IN."""
         return replace(self, negated=True)
 
     @property
@@ -49,14 +52,14 @@ class Dependent:
         return self.conditions[len(self.unnested.names) :]
 
     def rows(self, node: Node, wanted: str) -> tuple[Node, list[exp.Expr], list[exp.Expr]]:
-        """The subquery's rows for all bindings.
+        """The subquery's rows for the whole domain.
 
         Args:
-            node: The rows of the query around.
+            node: The rows of the outer query.
             wanted: The name that the relation should have.
 
         Returns:
-            The relation, its own columns, and when its rows belong to a row of the query around.
+            The relation, its own columns, and when its rows belong to a row of the outer query.
 
         Raises:
             NotYetImplemented: If the subquery names columns of a query further out.
@@ -68,8 +71,8 @@ class Dependent:
             raise no_rule("A subquery that names columns of a query further out", self.around.tree)
         keys = tuple(Named(name, value) for name, value in zip(names, values, strict=True))
         binder = self.around.binder
-        bindings = binder.domain(node, self.relation, keys)
-        ctes = beside(self.around.ctes, self.relation, bindings)
+        domain = binder.domain(node, self.relation, keys)
+        ctes = beside(self.around.ctes, self.relation, domain)
         found = binder.query(self.unnested.tree, wanted, ctes)
         columns: list[exp.Expr] = [column.expression() for column in found.schema]
         width = len(columns) - len(names)
@@ -80,22 +83,22 @@ class Dependent:
         return found, columns[:width], same
 
 
-def dependent(
+def dependent_join(
     around: SelectScope,
     tree: exp.Query,
     compared: Sequence[exp.Expr] = (),
     is_value: bool = False,
-) -> Dependent:
-    """A correlated subquery, to be done for all bindings.
+) -> DependentJoin:
+    """A correlated subquery as a dependent join.
 
     Args:
-        around: The query around.
+        around: The outer query.
         tree: The subquery.
-        compared: What IN compares with its columns, as the query around has it.
-        is_value: Whether it is asked for its value.
+        compared: What IN compares with its columns, as the outer query has it.
+        is_value: Whether it is a scalar subquery.
 
     Raises:
-        NotYetImplemented: If it has clauses that cannot be done for each binding.
+        NotYetImplemented: If it has clauses that cannot be evaluated for each row of the domain.
     """
     named = relation_names(tree)
     relation = around.binder.name("asked")
@@ -108,7 +111,7 @@ def dependent(
             if column.table in columns:
                 raise field_to_spark(column)
     values = [around.expression(free) for free in (*unnested.free, *compared)]
-    return Dependent(around, unnested, relation, tuple(values), is_value)
+    return DependentJoin(around, unnested, relation, tuple(values), is_value)
 
 
 def _columns(around: SelectScope, tree: exp.Query) -> set[str]:

@@ -1,10 +1,9 @@
-"""The distinct values that the rows around correlated subqueries ask them for.
+"""The domain of a correlated subquery: the distinct values that the outer query's rows give it.
 
-Values that no row asks for any more do no harm, so the rows may be those before other subqueries
-were joined to them: those would be read once more for each subquery above another, which doubles
-the plan each time.
+It may hold values that no row has any more. So it is taken of the rows before other subqueries were
+joined to them: else each subquery would read those before it once more, and double the plan.
 
-Source: Neumann and Kemper, "Unnesting Arbitrary Queries", BTW 2015, §3.
+Source: Neumann and Kemper, "Unnesting Arbitrary Queries", BTW 2015, §3 (there D); a magic set.
 """
 
 from __future__ import annotations
@@ -33,20 +32,20 @@ Values = tuple[exp.Expr, ...]
 
 @dataclass
 class Domains:
-    """The rows of one model of which values were taken.
+    """The domains of a model's subqueries.
 
     Attributes:
-        rows: Each of them as it was then.
+        rows: The rows of which a domain was taken.
     """
 
     rows: list[Node] = field(default_factory=list)
 
     def of(self, node: Node, relation: str, items: Sequence[Named]) -> Bindings:
-        """The values of rows, or of what these rows were made from before.
+        """The domain of rows, taken of those that they were made of where these have it, too.
 
         Args:
             node: The rows.
-            relation: The name of the values' relation.
+            relation: The domain's name.
             items: Its columns, over the rows.
         """
         own = node, tuple(item.expression for item in items)

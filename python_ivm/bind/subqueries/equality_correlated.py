@@ -1,8 +1,10 @@
-"""Correlated subqueries that group, are distinct or keep first rows, done for every key at once.
+"""Subqueries that are correlated by equalities: evaluated for all keys at once, and joined on them.
 
-The keys are the columns that the correlated equalities compare; the subquery is joined by them
-(Neumann and Kemper, "Unnesting Arbitrary Queries", BTW 2015, for correlations that are a
-conjunction of equalities at the subquery's top).
+The keys are the inner sides of the equalities. GROUP BY, DISTINCT, window functions and LIMIT are
+done for each key: the keys are added to them.
+
+Source: Neumann and Kemper, "Unnesting Arbitrary Queries", BTW 2015, for correlations that are a
+conjunction of equalities at the subquery's top.
 """
 
 from __future__ import annotations
@@ -23,14 +25,14 @@ _KEY = "__subquery_key_"
 
 
 @dataclass(frozen=True)
-class ByKey:
-    """A subquery that is done for every value of its keys.
+class EqualityCorrelated:
+    """A subquery that is evaluated for every value of its keys.
 
     Attributes:
         rows: Its rows for all keys.
         columns: Its own columns, over the rows.
         keys: The keys, over the rows.
-        outer: What the query around compares them with, over that query's rows.
+        outer: What the outer query compares them with, over that query's rows.
     """
 
     rows: Node
@@ -40,16 +42,16 @@ class ByKey:
 
     @property
     def conditions(self) -> tuple[exp.Expr, ...]:
-        """When a row belongs to a row of the query around."""
+        """When a row belongs to a row of the outer query."""
         pairs = zip(self.outer, self.keys, strict=True)
         return tuple(exp.EQ(this=outer.copy(), expression=key.copy()) for outer, key in pairs)
 
 
-def by_key(around: SelectScope, tree: exp.Query, wanted: str) -> ByKey:
+def equality_correlated(around: SelectScope, tree: exp.Query, wanted: str) -> EqualityCorrelated:
     """A correlated subquery with GROUP BY, DISTINCT, or ORDER BY and LIMIT.
 
     Args:
-        around: The query around.
+        around: The outer query.
         tree: The subquery.
         wanted: The name that its rows should have.
 
@@ -81,7 +83,7 @@ def by_key(around: SelectScope, tree: exp.Query, wanted: str) -> ByKey:
     rows = around.binder.query(local, wanted, around.ctes)
     columns = tuple(c.expression() for c in rows.schema)
     outer = tuple(around.expression(o) for _, o in sides)
-    return ByKey(rows, columns[:number], columns[number:], outer)
+    return EqualityCorrelated(rows, columns[:number], columns[number:], outer)
 
 
 def _limit_by_rank(local: exp.Select, keys: list[exp.Expr]) -> None:

@@ -1,9 +1,11 @@
 """LATERAL subqueries: joins to relations that may name those before them in FROM.
 
-They are decorrelated as subqueries in expressions are (Neumann and Kemper, "Unnesting Arbitrary
-Queries", BTW 2015): one of FROM and WHERE alone is a join on its correlated conditions; with an
-aggregate but without GROUP BY it is a left join to groups; with GROUP BY, DISTINCT, LIMIT or
-windows it is done for every key (`by_key`); one of another shape for all bindings (`dependent`).
+They are decorrelated as subqueries in expressions are. One of FROM and WHERE alone is a join on its
+correlated conditions. With an aggregate, but without GROUP BY, it is a left join to groups. With
+GROUP BY, DISTINCT, LIMIT or window functions it is evaluated for every key (`equality_correlated`).
+One of another shape is a dependent join (`dependent_join`).
+
+Source: Neumann and Kemper, "Unnesting Arbitrary Queries", BTW 2015.
 """
 
 from __future__ import annotations
@@ -13,12 +15,12 @@ from sqlglot import exp
 from python_ivm.algebra.columns import ColumnRef, Named, columns_of, substitute, under
 from python_ivm.algebra.conditions import conjuncts
 from python_ivm.algebra.nodes import Aggregate, Filter, Join, LeftJoin, Node, Project
-from python_ivm.bind.grouping.post_aggregation import AfterGrouping
+from python_ivm.bind.grouping.post_aggregation import PostAggregation
 from python_ivm.bind.scope import SelectScope
 from python_ivm.bind.subqueries.correlation import no_rule, outer_columns
-from python_ivm.bind.subqueries.dependent_join import dependent
-from python_ivm.bind.subqueries.equality_correlated import by_key
-from python_ivm.bind.subqueries.predicate_pullup import Inside, asks_subquery
+from python_ivm.bind.subqueries.dependent_join import dependent_join
+from python_ivm.bind.subqueries.equality_correlated import equality_correlated
+from python_ivm.bind.subqueries.predicate_pullup import SubqueryBinder, asks_subquery
 from python_ivm.bind.subqueries.scalar import equal_keys, of_no_rows
 from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.functions.aggregates import has_aggregate
@@ -45,7 +47,7 @@ def join_lateral(
     except (InvalidModel, NotYetImplemented):
         if not outer_columns(tree):
             raise
-        found = dependent(select, tree)
+        found = dependent_join(select, tree)
         rows, columns, same = found.rows(node, lateral.alias or "derived")
     names = _names(lateral)
     return _joined(select, node, rows, tuple(same), lateral, names, columns, left, on)
@@ -64,21 +66,21 @@ def _by_shape(
     """The rows of a join to a subquery of a shape that has a rule of its own."""
     tree = lateral.this.unnest()
     names = _names(lateral)
-    inside = Inside(select, tree)
+    subquery = SubqueryBinder(select, tree)
     if not outer_columns(tree):
         other = select.binder.query(tree, lateral.alias or "derived", select.ctes)
         columns: list[exp.Expr] = [c.expression() for c in other.schema]
         return _joined(select, node, other, (), lateral, names, columns, left, on)
-    if inside.is_simple(aggregates=True):  # nor DISTINCT, which a join would lose
+    if subquery.is_simple(aggregates=True):  # nor DISTINCT, which a join would lose
         if not any(map(has_aggregate, tree.selects)):
-            return _simple(select, node, inside, lateral, names, left, on)
-        node = _aggregated(select, node, inside, lateral, names)
+            return _simple(select, node, subquery, lateral, names, left, on)
+        node = _aggregated(select, node, subquery, lateral, names)
         if on is None or on == exp.true():
             return node
         if left:
             raise no_rule("LEFT JOIN LATERAL of an aggregate on a condition", on)
         return Filter(node, select.expression(on))
-    found = by_key(select, tree, lateral.alias or "derived")
+    found = equality_correlated(select, tree, lateral.alias or "derived")
     return _joined(
         select, node, found.rows, found.conditions, lateral, names, list(found.columns), left, on
     )
@@ -87,15 +89,15 @@ def _by_shape(
 def _simple(
     select: SelectScope,
     node: Node,
-    inside: Inside,
+    subquery: SubqueryBinder,
     lateral: exp.Lateral,
     names: list[str],
     left: bool,
     on: exp.Expr | None,
 ) -> Node:
     """FROM and WHERE: a join on the correlated conditions."""
-    inner, rows, correlated = inside.from_and_where()
-    values = [inner.expression(s.unalias()) for s in inside.tree.selects]
+    inner, rows, correlated = subquery.from_and_where()
+    values = [inner.expression(s.unalias()) for s in subquery.tree.selects]
     own = set(rows.schema)
     if any(map(asks_subquery, values)):
         raise no_rule("A subquery in the SELECT list of a LATERAL subquery", lateral)
@@ -117,15 +119,21 @@ def _simple(
 
 
 def _aggregated(
-    select: SelectScope, node: Node, inside: Inside, lateral: exp.Lateral, names: list[str]
+    select: SelectScope,
+    node: Node,
+    subquery: SubqueryBinder,
+    lateral: exp.Lateral,
+    names: list[str],
 ) -> Node:
     """Aggregates without GROUP BY: always one row, which groups by the keys are joined to."""
-    inner, rows, correlated = inside.from_and_where()
-    keys, outer = inside.equalities(rows, correlated)
-    grouping = AfterGrouping(select.binder.name(f"{lateral.alias or 'derived'}_groups"), list(keys))
+    inner, rows, correlated = subquery.from_and_where()
+    keys, outer = subquery.equalities(rows, correlated)
+    grouping = PostAggregation(
+        select.binder.name(f"{lateral.alias or 'derived'}_groups"), list(keys)
+    )
     columns = [
         of_no_rows(grouping.apply(inner.expression(s.unalias())), grouping)
-        for s in inside.tree.selects
+        for s in subquery.tree.selects
     ]
     if any(map(asks_subquery, [*columns, *(m.expression for m in grouping.measures)])):
         raise no_rule("A subquery in the SELECT list of a LATERAL subquery", lateral)

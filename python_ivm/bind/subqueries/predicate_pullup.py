@@ -1,6 +1,9 @@
-"""A subquery by itself: its rows, and the conditions by which they belong to a row around it.
+"""Subqueries whose correlated conditions are conjuncts of their own WHERE: these are pulled up.
 
-Sources: Neumann and Kemper, "Unnesting Arbitrary Queries", BTW 2015, for the special case that a
+The subquery becomes rows without correlation, and the conditions those of a join with the outer
+query.
+
+Source: Neumann and Kemper, "Unnesting Arbitrary Queries", BTW 2015, for the special case that a
 correlation is a conjunction at the subquery's top.
 """
 
@@ -13,10 +16,10 @@ from sqlglot import exp
 from python_ivm.algebra.columns import ColumnRef, Named, columns_of, substitute, under
 from python_ivm.algebra.conditions import common_conjuncts
 from python_ivm.algebra.nodes import Aggregate, Filter, Node, Project
-from python_ivm.bind.grouping.post_aggregation import AfterGrouping
-from python_ivm.bind.scope import SelectScope, holes
+from python_ivm.bind.grouping.post_aggregation import PostAggregation
+from python_ivm.bind.scope import SelectScope, placeholders
 from python_ivm.bind.subqueries.correlation import compares_alike, no_rule, outer_columns
-from python_ivm.bind.subqueries.equality_correlated import by_key
+from python_ivm.bind.subqueries.equality_correlated import equality_correlated
 from python_ivm.bind.subqueries.scalar import (
     Correlated,
     Scalar,
@@ -29,11 +32,11 @@ from python_ivm.bind.subqueries.scalar import (
 from python_ivm.functions.aggregates import has_aggregate, is_aggregate_call
 
 
-class Inside:
-    """Binds a subquery whose expressions may name columns of the query around it."""
+class SubqueryBinder:
+    """Binds a subquery whose expressions may name columns of the outer query."""
 
     def __init__(self, around: SelectScope, tree: exp.Query) -> None:
-        """Take the query around and the subquery."""
+        """Take the outer query and the subquery."""
         self.around = around
         self.tree = tree
         self.binder = around.binder
@@ -51,7 +54,7 @@ class Inside:
         """
         if not self.is_simple():
             if outer_columns(self.tree):
-                found = by_key(self.around, self.tree, "subquery")
+                found = equality_correlated(self.around, self.tree, "subquery")
                 return found.rows, list(found.columns[: len(values)]), found.conditions
             whole = self._uncorrelated()
             return whole, [c.expression() for c in whole.schema[: len(values)]], ()
@@ -71,12 +74,12 @@ class Inside:
         )
 
     def scalar(self) -> Scalar | Correlated:
-        """The subquery as at most one row for each row of the query around."""
+        """The subquery as at most one row for each row of the outer query."""
         tree = self.tree
         aggregated = isinstance(tree, exp.Select) and has_aggregate(tree.selects[0])
         if not isinstance(tree, exp.Select) or not self.is_simple(aggregates=True):
             if outer_columns(tree):
-                return self._by_key()
+                return self._equality_correlated()
             return self._one_row(self._uncorrelated())
         select, node, correlated = self.from_and_where()
         value = select.expression(tree.selects[0].unalias())
@@ -84,7 +87,7 @@ class Inside:
         if not correlated:
             if asks or not aggregated:
                 return self._one_row(self._uncorrelated())
-            grouping = AfterGrouping(self.binder.name("scalar_value"), [])
+            grouping = PostAggregation(self.binder.name("scalar_value"), [])
             shown = grouping.apply(value)
             self._refuse_outer_columns(node, grouping)
             other = Aggregate(node, grouping.relation, (), tuple(grouping.measures))
@@ -96,7 +99,7 @@ class Inside:
         if equalities is None:
             return self._by_any_condition(node, value, correlated, aggregated)
         keys, outer = equalities
-        grouping = AfterGrouping(self.binder.name("scalar_value"), list(keys))
+        grouping = PostAggregation(self.binder.name("scalar_value"), list(keys))
         if aggregated:
             shown = of_no_rows(grouping.apply(value), grouping)
         else:
@@ -105,9 +108,9 @@ class Inside:
         other = Aggregate(node, grouping.relation, keys, tuple(grouping.measures))
         return Scalar(other, equal_keys(outer, other), shown)
 
-    def _by_key(self) -> Scalar:
+    def _equality_correlated(self) -> Scalar:
         """The value for each key of a subquery that groups, is distinct or keeps the first rows."""
-        found = by_key(self.around, self.tree, "subquery")
+        found = equality_correlated(self.around, self.tree, "subquery")
         relation = self.binder.name("scalar_value")
         return one_for_each(relation, found.rows, found.columns[0], found.conditions)
 
@@ -138,9 +141,9 @@ class Inside:
         return self.binder.query(self.tree, "subquery", self.around.ctes)
 
     def from_and_where(self) -> tuple[SelectScope, Node, list[exp.Expr]]:
-        """FROM and WHERE, and the conditions that name columns of the query around."""
+        """FROM and WHERE, and the conditions that name columns of the outer query."""
         assert isinstance(self.tree, exp.Select)
-        select = self.around.inside(self.tree)
+        select = self.around.nested(self.tree)
         node, kept = select.from_and_where()
         own = set(node.schema)
         kept = [
@@ -157,17 +160,17 @@ class Inside:
     ) -> tuple[Node, list[exp.Expr]]:
         """The rows with the subqueries that expressions of the subquery ask for."""
         own = set(node.schema)
-        asked = set(holes(expressions))
+        asked = set(placeholders(expressions))
         if not asked:
             return node, expressions
-        if any(not select.subqueries.free(hole) <= own for hole in asked):
+        if any(not select.subqueries.free(placeholder) <= own for placeholder in asked):
             raise no_rule("A subquery that names columns of a query further out", self.tree)
         return select.filled(select.joinable(node), expressions)
 
     def _by_any_condition(
         self, node: Node, value: exp.Expr, correlated: list[exp.Expr], aggregated: bool
     ) -> Correlated:
-        grouping = AfterGrouping(self.binder.name("scalar_value"), [])
+        grouping = PostAggregation(self.binder.name("scalar_value"), [])
         if aggregated:
             shown = of_no_rows(grouping.apply(value), grouping)
         else:
@@ -187,11 +190,11 @@ class Inside:
             shown,
         )
 
-    def _refuse_outer_columns(self, node: Node, grouping: AfterGrouping) -> None:
+    def _refuse_outer_columns(self, node: Node, grouping: PostAggregation) -> None:
         """Refuse aggregates that rows of the subquery alone do not decide."""
         own = set(node.schema)
         if any(c not in own for m in grouping.measures for c in columns_of(m.expression)):
-            raise no_rule("A value of a subquery made with a column of the query around", self.tree)
+            raise no_rule("A value of a subquery made with a column of the outer query", self.tree)
 
     def equalities(
         self, node: Node, correlated: Iterable[exp.Expr]
@@ -233,7 +236,7 @@ class Inside:
 
 def asks_subquery(expression: exp.Expr) -> bool:
     """Whether a bound expression has a subquery's value in it."""
-    return any(True for _ in holes([expression]))
+    return any(True for _ in placeholders([expression]))
 
 
 def _without_aggregates(expression: exp.Expr) -> exp.Expr:

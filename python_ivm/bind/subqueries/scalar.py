@@ -1,4 +1,4 @@
-"""Scalar subqueries: one value for each row of the query around."""
+"""Scalar subqueries: one value for each row of the outer query."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, Named, substitute
 from python_ivm.algebra.nodes import Aggregate, Node
-from python_ivm.bind.grouping.post_aggregation import AfterGrouping
+from python_ivm.bind.grouping.post_aggregation import PostAggregation
 from python_ivm.functions.aggregates import is_aggregate_call, or_of_no_rows
 
 _TOO_MANY = "[SCALAR_SUBQUERY__TOO_MANY_ROWS] More than one row returned by a subquery"
@@ -17,11 +17,11 @@ _TOO_MANY = "[SCALAR_SUBQUERY__TOO_MANY_ROWS] More than one row returned by a su
 
 @dataclass(frozen=True)
 class Scalar:
-    """A subquery that is asked for its value.
+    """A scalar subquery, uncorrelated or correlated by equalities.
 
     Attributes:
-        other: At most one row for each row of the query around.
-        conditions: When that row belongs to a row of the query around; none if there is one row.
+        other: At most one row for each row of the outer query.
+        conditions: When that row belongs to a row of the outer query; none if there is one row.
         value: The value, over the columns of ``other``; NULLs there mean that there is no row.
     """
 
@@ -32,11 +32,11 @@ class Scalar:
 
 @dataclass(frozen=True)
 class Correlated:
-    """A subquery that is asked for its value, and whose conditions are more than equalities.
+    """A scalar subquery that is correlated by other conditions than equalities.
 
     Attributes:
         rows: The subquery's rows.
-        conditions: Which of them belong to a row of the query around, over both sides' columns.
+        conditions: Which of them belong to a row of the outer query, over both sides' columns.
         relation: The name of the aggregate that gives the value.
         measures: Its measures.
         value: The value, over that relation's columns; NULLs there mean that there is no row.
@@ -50,17 +50,17 @@ class Correlated:
 
 
 def one_for_each(relation: str, rows: Node, value: exp.Expr, same: Iterable[exp.Expr]) -> Scalar:
-    """The value of rows that belong to the query around by equal values.
+    """The value of rows that belong to the outer query by equal values.
 
     Args:
         relation: The name that the values should have.
         rows: The rows.
         value: The value, over them.
-        same: Comparisons of the query around, on the left, with columns of the rows.
+        same: Comparisons of the outer query, on the left, with columns of the rows.
     """
     comparisons = list(same)
     keys = [Named(f"key_{n}", c.args["expression"]) for n, c in enumerate(comparisons, 1)]
-    grouping = AfterGrouping(relation, list(keys))
+    grouping = PostAggregation(relation, list(keys))
     shown = value_of(grouping, value)
     other = Aggregate(rows, relation, tuple(keys), tuple(grouping.measures))
     conditions = tuple(
@@ -71,14 +71,14 @@ def one_for_each(relation: str, rows: Node, value: exp.Expr, same: Iterable[exp.
 
 
 def equal_keys(outer: Iterable[exp.Expr], groups: Aggregate) -> tuple[exp.Expr, ...]:
-    """When a row of the query around belongs to a group: its values equal the group's keys."""
+    """When a row of the outer query belongs to a group: its values equal the group's keys."""
     return tuple(
         exp.EQ(this=value, expression=ColumnRef(groups.relation, key.name).expression())
         for value, key in zip(outer, groups.keys, strict=True)
     )
 
 
-def of_no_rows(shown: exp.Expr, grouping: AfterGrouping) -> exp.Expr:
+def of_no_rows(shown: exp.Expr, grouping: PostAggregation) -> exp.Expr:
     """A value over aggregates whose group may be missing.
 
     Raises:
@@ -97,8 +97,8 @@ def only(value: exp.Expr) -> exp.Expr:
     return _one_of(exp.Count(this=exp.Star()), exp.Max(this=value.copy()))
 
 
-def value_of(grouping: AfterGrouping, value: exp.Expr) -> exp.Expr:
-    """The one value of a group, and Spark's error where a row of the query around finds more."""
+def value_of(grouping: PostAggregation, value: exp.Expr) -> exp.Expr:
+    """The one value of a group, and Spark's error where a row of the outer query finds more."""
     grouping.measures.append(Named("value", exp.Max(this=value.copy())))
     grouping.measures.append(Named("number", exp.Count(this=exp.Star())))
     found, number = (ColumnRef(grouping.relation, m.name).expression() for m in grouping.measures)

@@ -1,12 +1,12 @@
-"""A correlated subquery of any shape, done for all values of its free columns at once.
+"""A correlated subquery of any shape, rewritten to one that names its domain.
 
-The free columns of a subquery are those of the query around it. Their distinct values are a
-relation, the bindings; every SELECT in which a free column stands joins it, and shows for which
-binding each of its rows is: groups, window functions, set operations and LIMIT are done for each
-binding. The query around then joins the result by the values.
+The free columns of a subquery are those of the outer query. Their distinct values are a relation,
+the domain. Every SELECT in which a free column stands joins it, and shows for which row of the
+domain each of its rows is: GROUP BY, window functions, set operations and LIMIT are done for each
+row of the domain. The outer query then joins the result on these columns.
 
 Source: Neumann and Kemper, "Unnesting Arbitrary Queries", BTW 2015, §3: the dependent join with
-the bindings, pushed down to where no column is free.
+the domain, pushed down to where no column is free.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from python_ivm.functions.aggregates import (
 )
 
 _FREE = "free"
-"""The note on what is free, by its name among the bindings, and on CTEs in which that stands."""
+"""The note on a free column: its name in the domain. On a table: its CTE has a free column."""
 
 
 @dataclass(frozen=True)
 class Unnested:
-    """A subquery that names a relation of bindings instead of the query around it.
+    """A subquery that names its domain instead of the outer query.
 
     Attributes:
-        tree: The subquery; behind its own columns it shows those of the bindings.
-        free: The columns and aggregates of the query around that it named.
-        names: What the bindings' columns are called, in the same order.
+        tree: The subquery; behind its own columns it shows those of the domain.
+        free: The columns and aggregates of the outer query that it named.
+        names: What the domain's columns are called, in the same order.
     """
 
     tree: exp.Query
@@ -47,15 +47,15 @@ class Unnested:
     names: tuple[str, ...]
 
 
-def unnest(tree: exp.Query, bindings: str) -> Unnested:
-    """Let a correlated subquery join a relation of bindings.
+def unnest(tree: exp.Query, domain: str) -> Unnested:
+    """Let a correlated subquery join its domain.
 
     Args:
         tree: The subquery; it stays as it is.
-        bindings: The name of the relation.
+        domain: The domain's name.
 
     Raises:
-        NotYetImplemented: For clauses that cannot be done for each binding.
+        NotYetImplemented: For clauses that cannot be done for each row of the domain.
     """
     copied = tree.copy()
     taken = {c.name for c in copied.find_all(exp.Column)} | {a.alias for a in _aliases(copied)}
@@ -63,11 +63,11 @@ def unnest(tree: exp.Query, bindings: str) -> Unnested:
     for node in _free_parts(copied):
         if node not in names:
             wanted = node.name if isinstance(node, exp.Column) else function_name(core(node))
-            new = first_free(f"{bindings}_{wanted}", lambda name: name not in taken)
+            new = first_free(f"{domain}_{wanted}", lambda name: name not in taken)
             taken.add(new)
             names[node.copy()] = new
         node.meta[_FREE] = names[node]
-    unnesting = _Unnesting(bindings, tuple(names.values()))
+    unnesting = _Unnesting(domain, tuple(names.values()))
     done = unnesting.query(copied)
     if unnesting.is_free(done):
         raise no_rule("A correlated CTE in a subquery further inside", tree)
@@ -75,7 +75,7 @@ def unnest(tree: exp.Query, bindings: str) -> Unnested:
 
 
 def _free_parts(tree: exp.Query) -> list[exp.Expr]:
-    """The columns and aggregates of the query around that a subquery names."""
+    """The columns and aggregates of the outer query that a subquery names."""
     free = outer_columns(tree)
     around = {id(column) for column in free}
     calls = [node for node in tree.walk() if is_outer_aggregate(node, around)]
@@ -92,15 +92,15 @@ class _Unnesting:
     """Rewrites one subquery in place.
 
     Attributes:
-        bindings: The relation of bindings.
-        names: Its columns.
+        domain: The domain's name.
+        names: The names of its columns.
     """
 
-    bindings: str
+    domain: str
     names: tuple[str, ...]
 
     def query(self, tree: exp.Query) -> exp.Query:
-        """A query with the bindings' columns behind its own."""
+        """A query with the domain's columns behind its own."""
         inner = tree.unnest()
         if not isinstance(inner, exp.Query):
             raise no_rule(f"{inner.key.upper()} as a correlated subquery", tree)
@@ -140,7 +140,7 @@ class _Unnesting:
     def _outputs(self, relation: str) -> list[exp.Expr]:
         return [exp.alias_(c, name, quoted=True) for name, c in self._of(relation).items()]
 
-    def _joined_by_binding(self, one: str, other: str) -> exp.Expr:
+    def _joined_on_domain(self, one: str, other: str) -> exp.Expr:
         pairs = zip(self._of(one).values(), self._of(other).values(), strict=True)
         return exp.and_(*(exp.NullSafeEQ(this=a, expression=b) for a, b in pairs))
 
@@ -173,30 +173,30 @@ class _Unnesting:
         return tree
 
     def _bind(self, tree: exp.Expr, relation: str) -> None:
-        """Let free columns name a relation with the bindings instead."""
+        """Let free columns name a relation that has the domain's columns."""
         columns = self._of(relation)
         for node in [n for n in tree.walk() if n.meta.get(_FREE) in columns]:
             node.replace(columns[node.meta[_FREE]].copy())
 
     def _from(self, tree: exp.Select) -> str:
-        """Put the bindings into FROM; the name of a relation that has them in every row."""
+        """Put the domain into FROM; the name of a relation that has its columns in every row."""
         from_ = tree.args.get("from_")
         first = from_.this if from_ is not None else None
         joins = list(tree.args.get("joins") or [])
         keeps_right = any(join.side in ("RIGHT", "FULL") for join in joins)
         if keeps_right and any(self.is_free(part) for part in (first, *joins) if part is not None):
             raise no_rule("A RIGHT or FULL JOIN of correlated relations", tree)
-        relation = self.bindings
-        if first is not None and self._has_bindings(first):
+        relation = self.domain
+        if first is not None and self._has_domain(first):
             relation = first.alias_or_name
         for join in joins:
-            if self._has_bindings(join.this):
-                same = self._joined_by_binding(relation, join.this.alias_or_name)
+            if self._has_domain(join.this):
+                same = self._joined_on_domain(relation, join.this.alias_or_name)
                 on = join.args.get("on")
                 join.set("on", same if on is None else exp.and_(on, same))
                 if join.kind == "CROSS":
                     join.set("kind", None)
-        if relation != self.bindings:
+        if relation != self.domain:
             return relation
         if first is not None:
             if keeps_right:
@@ -210,8 +210,8 @@ class _Unnesting:
         tree.set("joins", joins)
         return relation
 
-    def _has_bindings(self, item: exp.Expr) -> bool:
-        """Whether an item of FROM shows the bindings; a derived table does from now on."""
+    def _has_domain(self, item: exp.Expr) -> bool:
+        """Whether an item of FROM has the domain's columns; a derived table gets them."""
         if (
             isinstance(item, exp.Subquery)
             and self.is_free(item)
@@ -222,13 +222,13 @@ class _Unnesting:
         return isinstance(item, exp.Table) and bool(item.meta.pop(_FREE, False))
 
     def _one_row(self, tree: exp.Select) -> exp.Select:
-        """Aggregates without GROUP BY: one row for each binding, also where it has no rows."""
+        """Aggregates without GROUP BY: one row for each row of the domain, also over no rows."""
         limit = tree.args.get("limit")
         none = limit is not None and not _whole_number(limit, 0)
         windows = any(item.find(exp.Window) for item in tree.selects)
         if none or windows or tree.args.get("offset") or tree.args.get("qualify"):
             raise no_rule("An aggregate beside other clauses in a correlated subquery", tree)
-        groups = f"{self.bindings}_groups"
+        groups = f"{self.domain}_groups"
         measures: dict[exp.Expr, str] = {}
         having = tree.args.get("having")
         shown = [*tree.selects, *([having.this] if having is not None else [])]
@@ -242,14 +242,14 @@ class _Unnesting:
         self._bind(inner, relation)
         inner.set("expressions", [*inner.selects, *self._outputs(relation)])
         inner.group_by(*(c.copy() for c in self._of(relation).values()), copy=False)
-        same = self._joined_by_binding(self.bindings, groups)
+        same = self._joined_on_domain(self.domain, groups)
         outer = exp.Select()
         self._from(outer)
         outer.append("joins", exp.Join(this=inner.subquery(groups), side="LEFT", on=same))
         if having is not None:
             outer.where(values.pop(), copy=False)
-        outer.set("expressions", [*values, *self._outputs(self.bindings)])
-        self._bind(outer, self.bindings)
+        outer.set("expressions", [*values, *self._outputs(self.domain)])
+        self._bind(outer, self.domain)
         return outer
 
     def _over_groups(self, value: exp.Expr, groups: str, measures: dict[exp.Expr, str]) -> exp.Expr:
@@ -259,7 +259,7 @@ class _Unnesting:
             if not is_aggregate_call(node) or node.find_ancestor(exp.Query) is not None:
                 return node
             if node.meta.get(_FREE):
-                raise no_rule("An aggregate of the query around in a subquery's list", node)
+                raise no_rule("An aggregate of the outer query in a subquery's list", node)
             name = measures.setdefault(node, f"value_{len(measures) + 1}")
             column = _column(name, groups)
             return or_of_no_rows(node, column)
@@ -269,8 +269,8 @@ class _Unnesting:
     # -- first rows --------------------------------------------------------------------------
 
     def _inside_out(self, tree: exp.Query) -> tuple[exp.Select, str, list[exp.Ordered]]:
-        """A DISTINCT or a set operation with bindings as a derived table, its order over that."""
-        label = f"{self.bindings}_rows"
+        """A DISTINCT or a set operation as a derived table, and its ORDER BY over that."""
+        label = f"{self.domain}_rows"
         order = tree.args.get("order")
         items = tree.selects[: -len(self.names)]
         columns = {i.alias_or_name: _column(i.alias_or_name, label) for i in items}
@@ -294,8 +294,8 @@ class _Unnesting:
         return outer, label, [key.copy().transform(over) for key in written]
 
     def _first_rows(self, tree: exp.Select, relation: str, order: list[exp.Ordered]) -> exp.Select:
-        """LIMIT and OFFSET: the rows by their number within a binding."""
-        label, rank = f"{self.bindings}_ranked", f"{self.bindings}_rank"
+        """LIMIT and OFFSET: the rows by their number within a row of the domain."""
+        label, rank = f"{self.domain}_ranked", f"{self.domain}_rank"
         keys = order or [exp.Ordered(this=s.unalias().copy()) for s in tree.selects]
         limit, offset = (tree.args.get(k) for k in ("limit", "offset"))
         number = exp.Window(

@@ -1,8 +1,7 @@
-"""``window()`` and ``session_window()``: groups of rows by their times.
+"""``session_window()``: the sessions of single rows, merged where they overlap.
 
-A row is in one ``window()``, or in several that overlap, or in none if it has no time: the function
-is a generator, and becomes a LATERAL VIEW before names are resolved. Which ``session_window()`` a
-row is in depends on the rows near it: the binder writes it as window functions.
+:mod:`python_ivm.qualify.time_windows` has written the session of each row alone as a generator's
+column. Here window functions find the rows at which a session begins, and its bounds.
 
 Source: Spark's analyzer (rules TimeWindowing and SessionWindowing).
 """
@@ -35,9 +34,6 @@ _MICROSECOND = exp.Interval(this=exp.Literal.string("1"), unit=exp.Var(this="MIC
 
 
 # -- before names are resolved -----------------------------------------------------------------
-
-
-# -- binding -----------------------------------------------------------------------------------
 
 
 def with_sessions(

@@ -1,8 +1,8 @@
 """Window functions in expressions: one Window operator for each PARTITION BY.
 
-Where a function's value depends on the order of rows that its ORDER BY leaves equal, all columns
-that the query uses complete the order. The value is then one that Spark could give, and the same
-one whenever the partition is computed again (docs/decisions/0011).
+A function's value may depend on the order of rows that its ORDER BY leaves equal. Then all columns
+that the query uses complete the order: the value is one that Spark could give, and the same one
+whenever the partition is computed again (docs/decisions/0011).
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import pytest
 
 from python_ivm.errors import InvalidModel, IvmError, Unsupported
 from python_ivm.parse.parser import parse
-from python_ivm.qualify.determinism import check_deterministic
+from python_ivm.qualify.checks.determinism import check_deterministic
 from python_ivm.refresh.strategy import plan_refresh
 from tests.planner.lake import Lake
 

@@ -1,7 +1,7 @@
 """Texts that Spark reads as the clock: ``day >= 'today'`` compares with the day of the run.
 
-Where Spark casts a text without columns to a date or time, be it written or for a comparison, the
-words below stand for one that changes from run to run.
+Where Spark casts such a text to a date or time, by an explicit cast or for a comparison, it is
+another instant at every run.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a maintained query may not contain: anything whose value is not given by its sources."""
+"""Functions whose value does not follow from the sources: random ones, the clock, the session."""
 
 from __future__ import annotations
 

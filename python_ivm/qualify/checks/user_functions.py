@@ -1,4 +1,4 @@
-"""Which functions a query calls, as far as users may have made them."""
+"""Functions of users, which are maintained only if they are promised to be deterministic."""
 
 from __future__ import annotations
 
