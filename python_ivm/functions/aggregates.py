@@ -45,7 +45,7 @@ ORDERED = frozenset(
 """The value depends on the order of the rows."""
 
 SETLIKE = frozenset({"collect_set", "mode"})
-"""The value depends on the order of the rows, but that of no other call does with it."""
+"""The value depends on the order of the rows, which it need not share with other calls."""
 
 APPROXIMATE = frozenset({"approx_percentile", "histogram_numeric", "percentile_approx"})
 """The value depends on how Spark splits the rows; each is as good as another."""
