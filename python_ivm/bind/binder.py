@@ -7,19 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
+from python_ivm.algebra import nodes
 from python_ivm.algebra.columns import ColumnRef, Named, first_free, may_be_beside
-from python_ivm.algebra.nodes import (
-    Aggregate,
-    Bindings,
-    ClockFilter,
-    Node,
-    Repeat,
-    Scan,
-    Sort,
-    UnionAll,
-    Values,
-    WorkingTable,
-)
+from python_ivm.algebra.nodes import Node
 from python_ivm.algebra.normalize import keeps_some, normalize
 from python_ivm.algebra.plans import check
 from python_ivm.bind.clauses import modifiers
@@ -73,7 +63,7 @@ def bind(parsed: exp.Query, schemas: Schemas, casts: Casts | None = None) -> Que
     plan = binder.query(tree, VIEW, {})
     refuse_windows_again(plan)
     columns = _spelling(parsed, [c.name for c in plan.schema], schemas)
-    sources = tuple(dict.fromkeys(n.source for n in plan.walk() if isinstance(n, Scan)))
+    sources = tuple(dict.fromkeys(n.source for n in plan.walk() if isinstance(n, nodes.Scan)))
     if not sources:
         raise NotYetImplemented("The query reads no table", operator="SELECT without FROM")
     if casts is not None:
@@ -98,7 +88,7 @@ def _column_names(tree: exp.Query, schemas: Schemas) -> set[str]:
 
 def _clock_elsewhere(plan: Node) -> frozenset[str]:
     """What is asked of the clock elsewhere than in a condition that follows it."""
-    asking = (node for node in plan.walk() if not isinstance(node, ClockFilter))
+    asking = (node for node in plan.walk() if not isinstance(node, nodes.ClockFilter))
     return frozenset(kind for node in asking for e in node.expressions for kind in readings(e))
 
 
@@ -214,7 +204,7 @@ class Binder:
         names = tuple(c.name for c in parts[0].schema)
         node: Node
         if isinstance(tree, exp.Union):
-            node = UnionAll(tuple(parts), self.name(wanted), names)
+            node = nodes.UnionAll(tuple(parts), self.name(wanted), names)
             if tree.args.get("distinct"):
                 node = self.distinct(node, wanted)
         else:
@@ -225,16 +215,16 @@ class Binder:
             return node
         scope = {name: c.expression() for name, c in zip(names, node.schema, strict=True)}
         keys = tuple(order_key(key, scope, None) for key in order.keys)
-        return renamed(Sort(node, keys, order.limit, order.offset), names, self.name(wanted))
+        return renamed(nodes.Sort(node, keys, order.limit, order.offset), names, self.name(wanted))
 
-    def domain(self, node: Node, relation: str, items: Sequence[Named]) -> Bindings:
+    def domain(self, node: Node, relation: str, items: Sequence[Named]) -> nodes.Bindings:
         """The distinct values of rows for which a correlated subquery is evaluated."""
         return self.domains.of(node, relation, items)
 
-    def distinct(self, node: Node, wanted: str) -> Aggregate:
+    def distinct(self, node: Node, wanted: str) -> nodes.Aggregate:
         """DISTINCT over a relation's columns."""
         keys = tuple(Named(c.name, c.expression()) for c in node.schema)
-        return Aggregate(node, self.name(f"{wanted}_distinct"), keys, ())
+        return nodes.Aggregate(node, self.name(f"{wanted}_distinct"), keys, ())
 
     def relation(self, source: exp.Expr, ctes: Ctes) -> tuple[str, Node]:
         """Bind an item of a FROM clause.
@@ -264,7 +254,7 @@ class Binder:
 
     def _cte(self, cte: Cte, alias: str) -> Node:
         """A CTE is bound once; where it is named again, it is the same relation renamed."""
-        if isinstance(cte.plan, WorkingTable):
+        if isinstance(cte.plan, nodes.WorkingTable):
             return replace(cte.plan, relation=self.name(alias))
         if cte.plan is None:
             if is_recursive(cte.tree):
@@ -278,11 +268,11 @@ class Binder:
         """A source; a state's rows as often as they count (see ``state/public.py``)."""
         table = self.schemas[source.name]
         columns = tuple(name.lower() for name in table.columns)
-        scan = Scan(source.name, self.name(alias), columns)
+        scan = nodes.Scan(source.name, self.name(alias), columns)
         copies = source.meta.get(COPIES)
         if copies is None:
             return scan
-        return Repeat(scan, ColumnRef(scan.relation, copies).expression())
+        return nodes.Repeat(scan, ColumnRef(scan.relation, copies).expression())
 
     def _values(self, source: exp.Values) -> tuple[str, Node]:
         alias = source.alias or "values"
@@ -292,4 +282,4 @@ class Binder:
         )
         names = tuple(name.lower() for name in source.alias_column_names)
         names = names or tuple(f"col{n}" for n in range(1, len(rows[0]) + 1))
-        return alias, Values(self.name(alias), names, rows)
+        return alias, nodes.Values(self.name(alias), names, rows)

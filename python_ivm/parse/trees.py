@@ -99,6 +99,6 @@ def has_grouping_sets(group: exp.Group) -> bool:
     return any(isinstance(key, GROUPING_SETS) for key in group.expressions)
 
 
-def column(name: str, relation: str) -> exp.Column:
-    """A relation's column, quoted."""
+def quoted_column(name: str, relation: str) -> exp.Column:
+    """A relation's column, its name to the letter."""
     return exp.column(name, table=relation, quoted=True)

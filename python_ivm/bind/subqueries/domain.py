@@ -13,19 +13,9 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from python_ivm.algebra import nodes
 from python_ivm.algebra.columns import ColumnRef, Named, columns_of, substitute
-from python_ivm.algebra.nodes import (
-    Aggregate,
-    Bindings,
-    ClockFilter,
-    Filter,
-    Join,
-    LeftJoin,
-    Mark,
-    Node,
-    Project,
-    SemiJoin,
-)
+from python_ivm.algebra.nodes import Node
 
 Values = tuple[exp.Expr, ...]
 
@@ -40,7 +30,7 @@ class Domains:
 
     rows: list[Node] = field(default_factory=list)
 
-    def of(self, node: Node, relation: str, items: Sequence[Named]) -> Bindings:
+    def of(self, node: Node, relation: str, items: Sequence[Named]) -> nodes.Bindings:
         """The domain of rows, taken of those that they were made of where these have it, too.
 
         Args:
@@ -59,7 +49,7 @@ class Domains:
             self.rows.append(node)
         rows, values = found or own
         keys = (Named(item.name, value) for item, value in zip(items, values, strict=True))
-        return Bindings(rows, relation, tuple(keys), ())
+        return nodes.Bindings(rows, relation, tuple(keys), ())
 
 
 def _before(node: Node, values: Values) -> tuple[Node, Values] | None:
@@ -69,15 +59,15 @@ def _before(node: Node, values: Values) -> tuple[Node, Values] | None:
     """
     used = {column for value in values for column in columns_of(value)}
     match node:
-        case Filter() | ClockFilter():
+        case nodes.Filter() | nodes.ClockFilter():
             return node.input, values
-        case SemiJoin() | LeftJoin():
+        case nodes.SemiJoin() | nodes.LeftJoin():
             return (node.left, values) if used <= set(node.left.schema) else None
-        case Join():
+        case nodes.Join():
             part = next((p for p in node.parts if used <= set(p.schema)), None)
             return None if part is None else (part, values)
-        case Mark() | Project() | Aggregate():
-            items = node.keys if isinstance(node, Aggregate) else node.items
+        case nodes.Mark() | nodes.Project() | nodes.Aggregate():
+            items = node.keys if isinstance(node, nodes.Aggregate) else node.items
             below = {ColumnRef(node.relation, item.name): item.expression for item in items}
             if not used <= below.keys():
                 return None

@@ -27,6 +27,7 @@ from python_ivm.functions.aggregates import (
     is_aggregate_call,
     or_of_no_rows,
 )
+from python_ivm.parse.trees import quoted_column
 
 _FREE = "free"
 """The note on a free column: its name in the domain. On a table: its CTE has a free column."""
@@ -135,7 +136,7 @@ class _Unnesting:
         return any(n.meta.get(_FREE) for n in node.walk())
 
     def _of(self, relation: str) -> dict[str, exp.Column]:
-        return {name: _column(name, relation) for name in self.names}
+        return {name: quoted_column(name, relation) for name in self.names}
 
     def _outputs(self, relation: str) -> list[exp.Expr]:
         return [exp.alias_(c, name, quoted=True) for name, c in self._of(relation).items()]
@@ -261,7 +262,7 @@ class _Unnesting:
             if node.meta.get(_FREE):
                 raise no_rule("An aggregate of the outer query in a subquery's list", node)
             name = measures.setdefault(node, f"value_{len(measures) + 1}")
-            column = _column(name, groups)
+            column = quoted_column(name, groups)
             return or_of_no_rows(node, column)
 
         return value.copy().transform(over)
@@ -273,7 +274,7 @@ class _Unnesting:
         label = f"{self.domain}_rows"
         order = tree.args.get("order")
         items = tree.selects[: -len(self.names)]
-        columns = {i.alias_or_name: _column(i.alias_or_name, label) for i in items}
+        columns = {i.alias_or_name: quoted_column(i.alias_or_name, label) for i in items}
         values = {i.unalias(): columns[i.alias_or_name] for i in items}
         outer = exp.Select().select(*(exp.alias_(c, name) for name, c in columns.items()))
         for clause in ("limit", "offset"):
@@ -310,11 +311,11 @@ class _Unnesting:
             tree.set(clause, None)
         outer = exp.Select().from_(tree.subquery(label))
         outer = outer.select(
-            *(exp.alias_(_column(n, label), n, quoted=True) for n in names),
+            *(exp.alias_(quoted_column(n, label), n, quoted=True) for n in names),
             *self._outputs(label),
         )
         first = _whole_number(offset, 0)
-        at = _column(rank, label)
+        at = quoted_column(rank, label)
         if first:
             outer.where(exp.GT(this=at.copy(), expression=exp.Literal.number(first)), copy=False)
         if limit is not None:
@@ -331,10 +332,6 @@ class _Unnesting:
             return self._first_rows(*self._inside_out(tree))
         tree.set("order", None)
         return tree
-
-
-def _column(name: str, relation: str) -> exp.Column:
-    return exp.column(name, table=relation, quoted=True)
 
 
 def within_keys(select: exp.Select, keys: Sequence[exp.Expr]) -> None:
