@@ -87,7 +87,7 @@ def _column_names(tree: exp.Query, schemas: Schemas) -> set[str]:
 
 
 def _clock_elsewhere(plan: Node) -> frozenset[str]:
-    """What is asked of the clock elsewhere than in a condition that follows it."""
+    """The readings of the clock outside of :class:`~nodes.ClockFilter`."""
     asking = (node for node in plan.walk() if not isinstance(node, nodes.ClockFilter))
     return frozenset(kind for node in asking for e in node.expressions for kind in readings(e))
 
@@ -230,7 +230,7 @@ class Binder:
         """Bind an item of a FROM clause.
 
         Returns:
-            The alias by which the outer query names it, and the bound relation.
+            The alias by which the query names it, and the bound relation.
         """
         if source.args.get("pivots"):
             raise NotYetImplemented("PIVOT", operator="PIVOT", **position(source))

@@ -10,7 +10,7 @@ VIEW = "ivm_view"
 """The relation name of a plan's result."""
 
 COPIES = "copies"
-"""The note on a table's place in the tree: the column that says how often each row is meant."""
+"""The note on a table in the tree: the column that holds the multiplicity of each row."""
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,8 @@ class Query:
         columns: The visible columns' names as the user spells them.
         sources: Planner keys of the tables that it reads, in the order of first use.
         chooses: Whether Spark may give several results for the model, of which the plan gives one.
-        shows: What it asks of the clock elsewhere than in a condition: while that stays, it is
-            maintained.
+        shows: What it reads of the clock elsewhere than in a condition; it is maintained while this
+            stays the same.
     """
 
     plan: Node

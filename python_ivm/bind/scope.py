@@ -1,8 +1,8 @@
-"""What the rules of the binder may ask of their surroundings.
+"""What the rules of the binder may use of their surroundings.
 
 A rule for a clause or a subquery needs more than its own tree: names that are free, the relations
 that FROM can name, the columns that an expression can name. :class:`ModelScope` and
-:class:`SelectScope` say what it may ask, so that rules import neither the binder of the model nor
+:class:`SelectScope` say what it may use, so that rules import neither the binder of the model nor
 that of the SELECT; both stand on top of the rules and call them.
 """
 

@@ -21,7 +21,7 @@ from python_ivm.bind.clauses import Clauses, modifiers
 from python_ivm.bind.clock_filters import filtered
 from python_ivm.bind.from_clause import joined
 from python_ivm.bind.grouping.group_by import grouped
-from python_ivm.bind.result import result
+from python_ivm.bind.projection import projected
 from python_ivm.bind.scope import PLACEHOLDER, Ctes, ModelScope, SelectScope, placeholders
 from python_ivm.bind.subqueries.correlation import field_to_spark, no_rule
 from python_ivm.bind.subqueries.decorrelate import Subqueries
@@ -106,7 +106,7 @@ class SelectBinder:
         clauses = clauses.over(every)
         if clauses.qualify is not None:
             node = filtered(node, clauses.qualify)
-        return result(self, node, clauses, order)
+        return projected(self, node, clauses, order)
 
     def _clause(self, name: str) -> exp.Expr | None:
         clause = self.tree.args.get(name)

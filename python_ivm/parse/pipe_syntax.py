@@ -166,7 +166,7 @@ class _Rows:
 
     @property
     def is_open(self) -> bool:
-        """Whether more may be asked of the same FROM."""
+        """Whether another operator may still use the same FROM."""
         return not self.select and not self.groups and not self.limit
 
     def query(self) -> Tokens:

@@ -1,4 +1,4 @@
-"""What is asked of syntax trees everywhere: positions in the text, walks, what clauses hold."""
+"""Helpers for syntax trees: positions in the text, walks, and the contents of clauses."""
 
 from __future__ import annotations
 

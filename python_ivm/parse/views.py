@@ -67,7 +67,7 @@ class Relation:
 
 
 class Catalog(Protocol):
-    """What is asked about names."""
+    """Answers questions about names."""
 
     strict_casts: bool
     """Whether CAST fails where a value does not fit, as the casts of views always do."""

@@ -25,10 +25,10 @@ def as_lateral_views(select: exp.Select, known: Relations) -> None:
 
     Args:
         select: Changed in place; its subqueries are in this form already.
-        known: Tells arrays from maps where the query does not name the columns.
+        known: Knows arrays from maps, where the query does not name the columns.
 
     Raises:
-        NotYetImplemented: If the columns' names cannot be told, or a generator stands above
+        NotYetImplemented: If the columns' names are not known, or a generator stands above
             GROUP BY.
     """
     for item in from_items(select):

@@ -104,7 +104,7 @@ def _refuse_unknown_tables(query: exp.Query, schemas: Schemas) -> None:
 
 
 def _mend_types(tree: exp.Query) -> None:
-    """Tell collations from columns, in place.
+    """Write collations, which sqlglot takes for columns, as words, in place.
 
     Raises:
         NotYetImplemented: For the type time, which sqlglot writes as timestamp.
@@ -128,7 +128,7 @@ def _forget_partitions(select: exp.Select) -> None:
 
 
 def _refuse_two_of_one_name(select: exp.Select) -> None:
-    """Columns of relations that share a name could not be told apart."""
+    """Two relations of one name would have columns of one name."""
     seen: set[str] = set()
     for item in from_items(select) + (select.args.get("laterals") or []):
         name = item.alias_or_name.lower()

@@ -1,4 +1,4 @@
-"""What can be told of a query's relations before its names are resolved: columns and types."""
+"""Columns and types of the relations in FROM, before the names of a query are resolved."""
 
 from __future__ import annotations
 

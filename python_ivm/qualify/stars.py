@@ -15,7 +15,7 @@ def expand_stars(select: exp.Select, known: Relations) -> None:
 
     Args:
         select: A SELECT; of its stars ``*`` and ``a.*`` in its list, and ``count(*)``, stay.
-        known: Tells the columns and their types.
+        known: Knows the columns and their types.
 
     Raises:
         NotYetImplemented: For stars elsewhere than among arguments of functions, and in structs,

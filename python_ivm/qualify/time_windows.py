@@ -32,7 +32,7 @@ def name_time_windows(select: exp.Select, known: Relations) -> None:
 
     Args:
         select: Changed in place; its stars ``*`` and ``a.*`` may still stand.
-        known: Tells whether a table has a column of that name.
+        known: Knows whether a table has a column of that name.
 
     Raises:
         NotYetImplemented: For calls elsewhere than in the list and in GROUP BY, and for several.

@@ -37,7 +37,7 @@ def merge_columns(tree: exp.Query, known: Relations) -> None:
 
     Args:
         tree: A qualified query, noted by the functions above before; changed in place.
-        known: Tells the columns of relations.
+        known: Knows the columns of relations.
     """
     for select in tree.find_all(exp.Select):
         _merge_no_hidden_columns(select, known)

@@ -1,4 +1,4 @@
-"""What a subquery names of the outer queries."""
+"""Correlation: what a subquery names of the outer queries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ from python_ivm.qualify.type_coercion import alike
 
 
 def outer_columns(node: exp.Expr, within: exp.Expr | None = None) -> list[exp.Column]:
-    """The columns in an expression that belong to an outer query a tree, or a copy of it."""
+    """The columns of outer queries that an expression names.
+
+    Args:
+        node: A subquery, or an expression in one.
+        within: The subquery; None if ``node`` is it.
+    """
     top = within or node
     return [c for c in node.find_all(exp.Column) if c.table and not _belongs_within(c, top)]
 
@@ -32,7 +37,7 @@ def _belongs_within(column: exp.Column, top: exp.Expr) -> bool:
 
 
 def has_outer_aggregate(tree: exp.Query) -> bool:
-    """Whether a condition of a subquery asks for an aggregate of the outer query."""
+    """Whether a subquery names an aggregate of the outer query."""
     around = {id(column) for column in outer_columns(tree)}
     return bool(around) and any(is_outer_aggregate(node, around) for node in tree.walk())
 
@@ -44,7 +49,7 @@ def is_outer_aggregate(node: exp.Expr, around: set[int]) -> bool:
 
 
 def compares_alike(tree: exp.Query) -> bool:
-    """Whether the rows of a subquery that equal a value of the outer query share their own one."""
+    """Whether no two different inner values equal one outer value, in all correlated equalities."""
     for equality in tree.find_all(exp.EQ):
         sides = equality.left, equality.right
         around = [bool(outer_columns(side, within=tree)) for side in sides]

@@ -122,7 +122,7 @@ class SubqueryBinder:
         return Scalar(other, (), ColumnRef(relation, "value").expression())
 
     def is_simple(self, aggregates: bool = False) -> bool:
-        """Whether the subquery is FROM and WHERE, so that its conditions can be pulled out."""
+        """Whether the subquery is FROM and WHERE, so that its conditions can be pulled up."""
         tree = self.tree
         if not isinstance(tree, exp.Select):
             return False
@@ -158,7 +158,7 @@ class SubqueryBinder:
     def _filled(
         self, select: SelectScope, node: Node, expressions: list[exp.Expr]
     ) -> tuple[Node, list[exp.Expr]]:
-        """The rows with the subqueries that expressions of the subquery ask for."""
+        """The rows joined with the nested subqueries of expressions."""
         own = set(node.schema)
         asked = set(placeholders(expressions))
         if not asked:
@@ -191,7 +191,7 @@ class SubqueryBinder:
         )
 
     def _refuse_outer_columns(self, node: Node, grouping: PostAggregation) -> None:
-        """Refuse aggregates that rows of the subquery alone do not decide."""
+        """Refuse aggregates over columns of the outer query."""
         own = set(node.schema)
         if any(c not in own for m in grouping.measures for c in columns_of(m.expression)):
             raise no_rule("A value of a subquery made with a column of the outer query", self.tree)
@@ -235,10 +235,10 @@ class SubqueryBinder:
 
 
 def asks_subquery(expression: exp.Expr) -> bool:
-    """Whether a bound expression has a subquery's value in it."""
+    """Whether a bound expression has a subquery in it."""
     return any(True for _ in placeholders([expression]))
 
 
 def _without_aggregates(expression: exp.Expr) -> exp.Expr:
-    """What stands beside the calls of aggregates."""
+    """An expression with NULL for each aggregate."""
     return expression.copy().transform(lambda n: exp.null() if is_aggregate_call(n) else n)

@@ -123,7 +123,7 @@ def _session(own: exp.Expr, keys: list[exp.Expr]) -> exp.Expr:
 
 
 def refuse_windows_again(plan: Node) -> None:
-    """Refuse what asks of a column whether it is a window: Spark remembers that, a change does not.
+    """Refuse what depends on a column being a window: Spark remembers that, a delta does not.
 
     Groups of sessions are merged once more, and ``window()`` takes the end of a window.
 

@@ -73,7 +73,7 @@ def computed(
     """Compute the window functions of expressions.
 
     Args:
-        binder: Gives names; is told where one of several results is chosen.
+        binder: Gives names; notes where the plan takes one of several results.
         node: The rows.
         expressions: Expressions over its columns, with window functions in them.
 

@@ -1,4 +1,4 @@
-"""What a SELECT gives: its projection, DISTINCT, ORDER BY and LIMIT."""
+"""The SELECT list, DISTINCT over it, and ORDER BY with LIMIT."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.parse.trees import position
 
 
-def result(
+def projected(
     select: SelectScope,
     node: Node,
     clauses: Clauses,
@@ -25,7 +25,7 @@ def result(
     Args:
         select: The SELECT.
         node: The rows below its projection.
-        clauses: What it shows of them, and the keys of its ORDER BY over them.
+        clauses: The SELECT list and the keys of ORDER BY, over these rows.
         order: Its LIMIT and OFFSET; None if it has neither, nor ORDER BY.
 
     Raises:
