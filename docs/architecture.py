@@ -15,52 +15,24 @@ BEGIN, END = "<!-- picture -->\n", "<!-- end of picture -->"
 Graph = Mapping[str, set[str]]
 
 
-def module_imports(package: Path) -> dict[str, set[str]]:
-    """What each module of a package imports of it, those for type checkers included.
-
-    Args:
-        package: Its folder.
-
-    Returns:
-        Dotted names of modules, for each of them.
-    """
-    base = package.parent
-    modules = {_dotted(path.relative_to(base)): path for path in package.rglob("*.py")}
-    return {name: set(_imported(path, modules)) for name, path in modules.items()}
-
-
-def _dotted(path: Path) -> str:
-    return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
-
-
-def _imported(path: Path, modules: Mapping[str, Path]) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module is not None:
-            for alias in node.names:
-                named = (f"{node.module}.{alias.name}", node.module)
-                yield from [name for name in named if name in modules][:1]
-        elif isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name in modules)
-
-
 def folder_imports(package: Path) -> dict[str, set[str]]:
-    """Which of a package's folders import which others."""
-    found: dict[str, set[str]] = {}
-    for module, imported in module_imports(package).items():
-        own = _folder(module)
-        if own is None:
-            continue
-        found.setdefault(own, set()).update(
-            other for other in map(_folder, imported) if other not in (None, own)
-        )
+    """Which of a package's folders import which others; those for type checkers count, too."""
+    folders = {path.parent.name for path in package.glob("*/__init__.py")}
+    found: dict[str, set[str]] = {folder: set() for folder in folders}
+    for folder in folders:
+        for path in (package / folder).rglob("*.py"):
+            found[folder] |= folders.intersection(_imported(path, package.name)) - {folder}
     return found
 
 
-def _folder(module: str) -> str | None:
-    """The folder of a module; None for those that lie at the package's top."""
-    parts = module.split(".")
-    is_file_at_the_top = len(parts) < 2 or (PACKAGE / f"{parts[1]}.py").exists()
-    return None if is_file_at_the_top else parts[1]
+def _imported(path: Path, package: str) -> Iterator[str]:
+    """What stands behind the package's name in a file's imports."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module is not None:
+            for alias in node.names:
+                first, _, rest = f"{node.module}.{alias.name}".partition(".")
+                if first == package:
+                    yield rest.partition(".")[0]
 
 
 def reduced(graph: Graph) -> dict[str, set[str]]:

@@ -2,72 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
+from python_ivm.algebra import nodes
 from python_ivm.algebra.columns import ColumnRef, Named, first_free, may_be_beside
 from python_ivm.algebra.invariants import check
-from python_ivm.algebra.nodes import (
-    Aggregate,
-    ClockFilter,
-    Node,
-    Project,
-    Repeat,
-    Scan,
-    Sort,
-    UnionAll,
-    Values,
-    WorkingTable,
-)
+from python_ivm.algebra.nodes import Node
 from python_ivm.algebra.normalize import keeps_some, normalize
-from python_ivm.bind.grouping.keys import has_aggregate
-from python_ivm.bind.grouping.order import modifiers, order_key
+from python_ivm.bind.clauses import modifiers
+from python_ivm.bind.grouping.order_by import order_key
+from python_ivm.bind.query import COPIES, VIEW, Query
 from python_ivm.bind.recursion import is_recursive, recursion, refuse_endless
+from python_ivm.bind.scope import Cte, Ctes, renamed
 from python_ivm.bind.select import SelectBinder
 from python_ivm.bind.set_operations import set_operation
-from python_ivm.bind.subqueries.bindings import Asked
+from python_ivm.bind.subqueries.domain import Domains
 from python_ivm.bind.union_types import Casts, of_one_type
-from python_ivm.bind.windows.time_windows import refuse_windows_again
+from python_ivm.bind.windows.session_windows import refuse_windows_again
 from python_ivm.errors import InvalidModel, NotYetImplemented
+from python_ivm.functions.aggregates import has_aggregate
 from python_ivm.parse.clock_calls import NAMES, calls, with_readings
-from python_ivm.parse.parser import position
-from python_ivm.qualify.determinism import check_deterministic
+from python_ivm.parse.trees import position
+from python_ivm.qualify.checks.determinism import check_deterministic
 from python_ivm.qualify.qualify import qualify
 from python_ivm.qualify.schema import Schemas, column_names
 from python_ivm.sources.clock import readings
-
-VIEW = "ivm_view"
-"""The relation name of a plan's result."""
-
-COPIES = "copies"
-"""The note on a table's place in the tree: the column that says how often each row is meant."""
 
 _RESERVED = frozenset(
     {"changed", "change", "delta", "net_delta", "lost", "recomputed", "source", "state", "stored"}
 )
 """Relations of the MERGE, which stand beside the model's own in one SELECT."""
-
-
-@dataclass(frozen=True)
-class Query:
-    """A bound model.
-
-    Attributes:
-        plan: The normalized logical plan; its result is the relation :data:`VIEW`.
-        columns: The visible columns' names as the user spells them.
-        sources: Planner keys of the tables that it reads, in the order of first use.
-        chooses: Whether Spark may give several results for the model, of which the plan gives one.
-        shows: What it asks of the clock elsewhere than in a condition: while that stays, it is
-            maintained.
-    """
-
-    plan: Node
-    columns: tuple[str, ...]
-    sources: tuple[str, ...]
-    chooses: bool = False
-    shows: frozenset[str] = frozenset()
 
 
 def bind(parsed: exp.Query, schemas: Schemas, casts: Casts | None = None) -> Query:
@@ -96,7 +63,7 @@ def bind(parsed: exp.Query, schemas: Schemas, casts: Casts | None = None) -> Que
     plan = binder.query(tree, VIEW, {})
     refuse_windows_again(plan)
     columns = _spelling(parsed, [c.name for c in plan.schema], schemas)
-    sources = tuple(dict.fromkeys(n.source for n in plan.walk() if isinstance(n, Scan)))
+    sources = tuple(dict.fromkeys(n.source for n in plan.walk() if isinstance(n, nodes.Scan)))
     if not sources:
         raise NotYetImplemented("The query reads no table", operator="SELECT without FROM")
     if casts is not None:
@@ -120,8 +87,8 @@ def _column_names(tree: exp.Query, schemas: Schemas) -> set[str]:
 
 
 def _clock_elsewhere(plan: Node) -> frozenset[str]:
-    """What is asked of the clock elsewhere than in a condition that follows it."""
-    asking = (node for node in plan.walk() if not isinstance(node, ClockFilter))
+    """The readings of the clock outside of :class:`~nodes.ClockFilter`."""
+    asking = (node for node in plan.walk() if not isinstance(node, nodes.ClockFilter))
     return frozenset(kind for node in asking for e in node.expressions for kind in readings(e))
 
 
@@ -180,13 +147,13 @@ class Binder:
     Attributes:
         schemas: The tables that it reads.
         taken: The relation names that are taken.
-        asked: The rows of which correlated subqueries took values.
+        domains: The rows for whose values correlated subqueries are evaluated.
         chooses: Whether Spark may give several results for the model, of which the plan gives one.
     """
 
     schemas: Schemas
     taken: set[str] = field(default_factory=lambda: set(_RESERVED))
-    asked: Asked = field(default_factory=Asked)
+    domains: Domains = field(default_factory=Domains)
     chooses: bool = False
 
     def name(self, wanted: str) -> str:
@@ -200,7 +167,7 @@ class Binder:
             may_be_beside(name, other) or may_be_beside(other, name) for other in self.taken
         )
 
-    def query(self, tree: exp.Expr, wanted: str, ctes: Mapping[str, Cte]) -> Node:
+    def query(self, tree: exp.Expr, wanted: str, ctes: Ctes) -> Node:
         """Bind a query expression; the result is a relation named like ``wanted``."""
         if isinstance(tree, exp.Subquery):
             if any(tree.args.get(k) for k in ("order", "limit", "offset", "pivots", "sample")):
@@ -215,12 +182,7 @@ class Binder:
             f"{tree.key.upper()} as a query", operator=tree.key.upper(), **position(tree)
         )
 
-    @staticmethod
-    def beside(ctes: Mapping[str, Cte], name: str, plan: Node) -> Mapping[str, Cte]:
-        """CTEs, and a relation that is bound already."""
-        return {**ctes, name: Cte(exp.CTE(), {}, plan)}
-
-    def _with(self, tree: exp.Expr, ctes: Mapping[str, Cte]) -> Mapping[str, Cte]:
+    def _with(self, tree: exp.Expr, ctes: Ctes) -> Ctes:
         with_ = tree.args.get("with_")
         if with_ is None:
             return ctes
@@ -229,7 +191,7 @@ class Binder:
             scope[cte.alias] = Cte(cte, dict(scope))
         return scope
 
-    def _set_operation(self, tree: exp.SetOperation, wanted: str, ctes: Mapping[str, Cte]) -> Node:
+    def _set_operation(self, tree: exp.SetOperation, wanted: str, ctes: Ctes) -> Node:
         if tree.args.get("by_name"):
             raise NotYetImplemented(f"{tree.key.upper()} BY NAME", operator=tree.key.upper())
         parts = [self.query(side, f"{wanted}_part", ctes) for side in (tree.left, tree.right)]
@@ -242,35 +204,33 @@ class Binder:
         names = tuple(c.name for c in parts[0].schema)
         node: Node
         if isinstance(tree, exp.Union):
-            node = UnionAll(tuple(parts), self.name(wanted), names)
+            node = nodes.UnionAll(tuple(parts), self.name(wanted), names)
             if tree.args.get("distinct"):
                 node = self.distinct(node, wanted)
         else:
             node = set_operation(tree, parts, names, self.name(f"{wanted}_sides"))
-            node = self.named(node, names, self.name(wanted))
+            node = renamed(node, names, self.name(wanted))
         order = modifiers(tree)
         if order is None:
             return node
         scope = {name: c.expression() for name, c in zip(names, node.schema, strict=True)}
         keys = tuple(order_key(key, scope, None) for key in order.keys)
-        return self.named(Sort(node, keys, order.limit, order.offset), names, self.name(wanted))
+        return renamed(nodes.Sort(node, keys, order.limit, order.offset), names, self.name(wanted))
 
-    @staticmethod
-    def named(node: Node, names: tuple[str, ...], relation: str) -> Project:
-        """A relation under another name, and its columns under others."""
-        columns = zip(names, node.schema, strict=False)
-        return Project(node, relation, tuple(Named(n, c.expression()) for n, c in columns))
+    def domain(self, node: Node, relation: str, items: Sequence[Named]) -> nodes.Bindings:
+        """The distinct values of rows for which a correlated subquery is evaluated."""
+        return self.domains.of(node, relation, items)
 
-    def distinct(self, node: Node, wanted: str) -> Aggregate:
+    def distinct(self, node: Node, wanted: str) -> nodes.Aggregate:
         """DISTINCT over a relation's columns."""
         keys = tuple(Named(c.name, c.expression()) for c in node.schema)
-        return Aggregate(node, self.name(f"{wanted}_distinct"), keys, ())
+        return nodes.Aggregate(node, self.name(f"{wanted}_distinct"), keys, ())
 
-    def relation(self, source: exp.Expr, ctes: Mapping[str, Cte]) -> tuple[str, Node]:
+    def relation(self, source: exp.Expr, ctes: Ctes) -> tuple[str, Node]:
         """Bind an item of a FROM clause.
 
         Returns:
-            The alias by which the query around names it, and the bound relation.
+            The alias by which the query names it, and the bound relation.
         """
         if source.args.get("pivots"):
             raise NotYetImplemented("PIVOT", operator="PIVOT", **position(source))
@@ -294,7 +254,7 @@ class Binder:
 
     def _cte(self, cte: Cte, alias: str) -> Node:
         """A CTE is bound once; where it is named again, it is the same relation renamed."""
-        if isinstance(cte.plan, WorkingTable):
+        if isinstance(cte.plan, nodes.WorkingTable):
             return replace(cte.plan, relation=self.name(alias))
         if cte.plan is None:
             if is_recursive(cte.tree):
@@ -302,17 +262,17 @@ class Binder:
             else:
                 cte.plan = self.query(cte.tree.this, alias, cte.scope)
             return cte.plan
-        return self.named(cte.plan, tuple(c.name for c in cte.plan.schema), self.name(alias))
+        return renamed(cte.plan, tuple(c.name for c in cte.plan.schema), self.name(alias))
 
     def _scan(self, source: exp.Table, alias: str) -> Node:
         """A source; a state's rows as often as they count (see ``state/public.py``)."""
         table = self.schemas[source.name]
         columns = tuple(name.lower() for name in table.columns)
-        scan = Scan(source.name, self.name(alias), columns)
+        scan = nodes.Scan(source.name, self.name(alias), columns)
         copies = source.meta.get(COPIES)
         if copies is None:
             return scan
-        return Repeat(scan, ColumnRef(scan.relation, copies).expression())
+        return nodes.Repeat(scan, ColumnRef(scan.relation, copies).expression())
 
     def _values(self, source: exp.Values) -> tuple[str, Node]:
         alias = source.alias or "values"
@@ -322,21 +282,4 @@ class Binder:
         )
         names = tuple(name.lower() for name in source.alias_column_names)
         names = names or tuple(f"col{n}" for n in range(1, len(rows[0]) + 1))
-        return alias, Values(self.name(alias), names, rows)
-
-
-@dataclass
-class Cte:
-    """A CTE's tree, the CTEs that it can see, and its plan once it was named."""
-
-    tree: exp.CTE
-    scope: Mapping[str, Cte]
-    plan: Node | None = None
-
-    @property
-    def columns(self) -> list[str]:
-        """The names of its columns."""
-        if self.plan is not None:
-            return [column.name for column in self.plan.schema]
-        query = self.tree.this
-        return list(query.named_selects) if isinstance(query, exp.Query) else []
+        return alias, nodes.Values(self.name(alias), names, rows)

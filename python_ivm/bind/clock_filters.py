@@ -1,4 +1,4 @@
-"""Conditions that ask the clock, apart from those that do not."""
+"""Conditions that read the clock: they get a node of their own, above the others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from python_ivm.sources.clock import readings
 
 
 def filtered(node: Node, condition: exp.Expr) -> Node:
-    """The rows for which a condition is true; what asks the clock stands above the rest."""
+    """The rows that a condition keeps; what of it reads the clock stands above the rest."""
     if not readings(condition):
         return Filter(node, condition)
     plain = [c for c in conjuncts(condition) if not readings(c)]
@@ -21,7 +21,7 @@ def filtered(node: Node, condition: exp.Expr) -> Node:
 
 
 def inner_join(node: Node, other: Node, conditions: tuple[exp.Expr, ...]) -> Node:
-    """An inner join; what asks the clock stands above it."""
+    """An inner join; conditions that read the clock stand above it."""
     timed = [c for c in conditions if readings(c)]
     joined = Join((node, other), tuple(c for c in conditions if c not in timed))
     return ClockFilter(joined, exp.and_(*timed)) if timed else joined
@@ -30,7 +30,7 @@ def inner_join(node: Node, other: Node, conditions: tuple[exp.Expr, ...]) -> Nod
 def by_the_clock(
     kind: str, node: Node, other: Node, conditions: list[exp.Expr]
 ) -> tuple[Node, Node, list[exp.Expr]]:
-    """Move conditions of an outer or semi join that ask the clock to the side that they filter.
+    """Move conditions of an outer or semi join that read the clock to the side that they filter.
 
     Args:
         kind: The kind of the join, such as ``LEFT OUTER``.
@@ -39,7 +39,7 @@ def by_the_clock(
         conditions: The conjuncts of ON.
 
     Returns:
-        The two sides, and the conditions that are left: those among them that still ask the clock
+        The two sides, and the conditions that are left: those of them that still read the clock
         are not of the side that can have no match.
     """
     timed = [c for c in conditions if readings(c)]

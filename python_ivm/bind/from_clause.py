@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from python_ivm.algebra.columns import columns_of
 from python_ivm.algebra.conditions import conjuncts
 from python_ivm.algebra.nodes import FullJoin, LeftJoin, Node, SemiJoin
 from python_ivm.bind import generators
 from python_ivm.bind.clock_filters import by_the_clock, inner_join
-from python_ivm.bind.grouping.keys import HOLE, refuse_aggregates
+from python_ivm.bind.scope import SelectScope, placeholders
 from python_ivm.bind.subqueries.lateral import join_lateral
-from python_ivm.bind.subqueries.predicates import SUBQUERIES
 from python_ivm.errors import NotYetImplemented
-from python_ivm.parse.parser import position
+from python_ivm.functions.aggregates import refuse_aggregates
+from python_ivm.functions.generators import is_generator
+from python_ivm.parse.trees import SUBQUERIES, position
 
-if TYPE_CHECKING:
-    from python_ivm.bind.select import SelectBinder
 
-
-def joined(select: SelectBinder, first: exp.Expr, joins: Sequence[exp.Join]) -> Node:
+def joined(select: SelectScope, first: exp.Expr, joins: Sequence[exp.Join]) -> Node:
     """A relation and those that are joined to it; the SELECT can name their columns from then on.
 
     Args:
@@ -59,7 +55,7 @@ def joined(select: SelectBinder, first: exp.Expr, joins: Sequence[exp.Join]) -> 
 
 
 def _asking_below(
-    select: SelectBinder,
+    select: SelectScope,
     node: Node,
     other: Node,
     conditions: list[exp.Expr],
@@ -67,12 +63,12 @@ def _asking_below(
 ) -> tuple[Node, Node, list[exp.Expr]]:
     """Join the subqueries of an outer join's condition to the side whose columns they name."""
     every = [*conditions, *(select.expression(c) for c in asking)]
-    for hole in sorted({c.name for e in every for c in columns_of(e) if c.relation == HOLE}):
-        named = select.subqueries.free(hole)
+    for placeholder in sorted(set(placeholders(every))):
+        named = select.subqueries.free(placeholder)
         if named <= set(other.schema):
-            other, every = select.filled(other, every, {hole})
+            other, every = select.filled(other, every, {placeholder})
         elif named <= set(node.schema):
-            node, every = select.filled(node, every, {hole})
+            node, every = select.filled(node, every, {placeholder})
         else:
             raise NotYetImplemented(
                 "A subquery with columns of both sides in the condition of an outer join",
@@ -83,7 +79,7 @@ def _asking_below(
 
 
 def _lateral(
-    select: SelectBinder, kind: str, node: Node, lateral: exp.Lateral, on: exp.Expr | None
+    select: SelectScope, kind: str, node: Node, lateral: exp.Lateral, on: exp.Expr | None
 ) -> Node:
     """A join to a function or a subquery that may name the relations before it."""
     sides = {"": False, "INNER": False, "CROSS": False, "LEFT": True, "LEFT OUTER": True}
@@ -91,13 +87,13 @@ def _lateral(
         raise NotYetImplemented(
             f"{kind} JOIN LATERAL", operator="LATERAL", **position(lateral.this)
         )
-    if generators.is_generator(lateral.this):
+    if is_generator(lateral.this):
         return generators.generate(select, node, lateral, sides[kind], on)
     return join_lateral(select, select.joinable(node), lateral, sides[kind], on)
 
 
 def _join(
-    select: SelectBinder,
+    select: SelectScope,
     kind: str,
     node: Node,
     other: Node,
@@ -123,7 +119,7 @@ def _join(
     raise NotYetImplemented(f"{kind} JOIN", operator=f"{kind} JOIN", **position(join.this))
 
 
-def _relation(select: SelectBinder, source: exp.Expr) -> Node:
+def _relation(select: SelectScope, source: exp.Expr) -> Node:
     if isinstance(source, exp.Subquery) and _is_from_item(source.this):
         inner = source.this.copy()
         joins = inner.args.get("joins") or []
@@ -138,11 +134,11 @@ def _relation(select: SelectBinder, source: exp.Expr) -> Node:
     return node
 
 
-def _is_from_item(inside: exp.Expr) -> bool:
+def _is_from_item(inner: exp.Expr) -> bool:
     """Whether parentheses in FROM hold relations rather than a query."""
-    if isinstance(inside, exp.Subquery):
-        return bool(inside.alias or inside.args.get("joins"))
-    return isinstance(inside, exp.Table)
+    if isinstance(inner, exp.Subquery):
+        return bool(inner.alias or inner.args.get("joins"))
+    return isinstance(inner, exp.Table)
 
 
 def _name(node: Node) -> str:

@@ -2,56 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from python_ivm.algebra import nodes
 from python_ivm.algebra.columns import Named
-from python_ivm.algebra.nodes import (
-    Aggregate,
-    Bindings,
-    ClockFilter,
-    Filter,
-    FullJoin,
-    Generate,
-    Join,
-    LeftJoin,
-    Mark,
-    Node,
-    Project,
-    Recursion,
-    Repeat,
-    SemiJoin,
-    Sort,
-    UnionAll,
-    Window,
-    WorkingTable,
-)
+from python_ivm.algebra.nodes import Node
+from python_ivm.bind.scope import Ctes, ModelScope, beside, renamed
 from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.parse.ctes import cte_of
-from python_ivm.parse.parser import position
+from python_ivm.parse.trees import position
 
-if TYPE_CHECKING:
-    from python_ivm.bind.binder import Binder, Cte
-
-_EVERYWHERE = (Project, Filter, ClockFilter, Join, Generate)
+_EVERYWHERE = (nodes.Project, nodes.Filter, nodes.ClockFilter, nodes.Join, nodes.Generate)
 """The operators that may read the working table in any input."""
-_ON_THE_LEFT = (LeftJoin, SemiJoin, Mark)
+_ON_THE_LEFT = (nodes.LeftJoin, nodes.SemiJoin, nodes.Mark)
 """Those that may read it on their left side."""
 _NOWHERE: dict[type[Node], str] = {
-    Aggregate: "an aggregate or DISTINCT",
-    Bindings: "a subquery that is correlated by other than equalities",
-    FullJoin: "a full join",
-    LeftJoin: "the optional side of an outer join",
-    Mark: "a subquery",
-    Recursion: "another recursion",
-    Repeat: "a set operation",
-    SemiJoin: "a subquery",
-    Sort: "ORDER BY or LIMIT",
-    UnionAll: "a set operation",
-    Window: "a window function",
+    nodes.Aggregate: "an aggregate or DISTINCT",
+    nodes.Bindings: "a subquery that is correlated by other than equalities",
+    nodes.FullJoin: "a full join",
+    nodes.LeftJoin: "the optional side of an outer join",
+    nodes.Mark: "a subquery",
+    nodes.Recursion: "another recursion",
+    nodes.Repeat: "a set operation",
+    nodes.SemiJoin: "a subquery",
+    nodes.Sort: "ORDER BY or LIMIT",
+    nodes.UnionAll: "a set operation",
+    nodes.Window: "a window function",
 }
 """What an operator that may not is to the user."""
 
@@ -65,7 +44,7 @@ def _names(cte: exp.CTE, tree: exp.Expr) -> bool:
     return any(cte_of(table) is cte for table in tree.find_all(exp.Table))
 
 
-def recursion(binder: Binder, cte: exp.CTE, ctes: Mapping[str, Cte]) -> Recursion:
+def recursion(binder: ModelScope, cte: exp.CTE, ctes: Ctes) -> nodes.Recursion:
     """Bind a recursive CTE.
 
     Args:
@@ -82,8 +61,8 @@ def recursion(binder: Binder, cte: exp.CTE, ctes: Mapping[str, Cte]) -> Recursio
     relation = binder.name(cte.alias)
     anchor = binder.query(first, f"{relation}_anchor", ctes)
     names = tuple(cte.alias_column_names) or tuple(column.name for column in anchor.schema)
-    working = WorkingTable(relation, relation, names)
-    step = binder.query(second, f"{relation}_step", binder.beside(ctes, cte.alias, working))
+    working = nodes.WorkingTable(relation, relation, names)
+    step = binder.query(second, f"{relation}_step", beside(ctes, cte.alias, working))
     if len(anchor.schema) != len(names) or len(step.schema) != len(names):
         raise InvalidModel(
             f"Anchor and step of a recursive CTE have {len(anchor.schema)} and {len(step.schema)} "
@@ -91,7 +70,7 @@ def recursion(binder: Binder, cte: exp.CTE, ctes: Mapping[str, Cte]) -> Recursio
             **position(cte.this),
         )
     _refuse_readers(step, working, cte)
-    return Recursion(
+    return nodes.Recursion(
         _renamed(anchor, names, binder), _renamed(step, names, binder), relation, names
     )
 
@@ -107,21 +86,23 @@ def _parts(cte: exp.CTE) -> tuple[exp.Expr, exp.Expr]:
     return tree.left, tree.right
 
 
-def _refuse_readers(step: Node, working: WorkingTable, cte: exp.CTE) -> None:
+def _refuse_readers(step: Node, working: nodes.WorkingTable, cte: exp.CTE) -> None:
     """Refuse operators that read the working table though Spark does not let them."""
     refused = set(map(type, _readers(step, working.recursion)))
     if refused:
-        kind = Bindings if Bindings in refused else min(refused, key=str)  # the others are for it
+        kind = (
+            nodes.Bindings if nodes.Bindings in refused else min(refused, key=str)
+        )  # the others are for it
         told = _NOWHERE.get(kind, "another operator")
         raise _no_rule(f"A recursive CTE that reads itself below {told}", cte.this)
 
 
-def _renamed(part: Node, names: tuple[str, ...], binder: Binder) -> Node:
+def _renamed(part: Node, names: tuple[str, ...], binder: ModelScope) -> Node:
     """A part with the recursion's column names; a list of columns gets no other list around it."""
-    if isinstance(part, Project):
+    if isinstance(part, nodes.Project):
         items = zip(names, part.items, strict=True)
         return replace(part, items=tuple(Named(name, i.expression) for name, i in items))
-    return binder.named(part, names, binder.name(part.schema[0].relation))
+    return renamed(part, names, binder.name(part.schema[0].relation))
 
 
 def refuse_endless(tree: exp.Query) -> None:
@@ -152,7 +133,7 @@ def _readers(step: Node, recursion: str) -> Iterator[Node]:
 
     def reads(node: Node) -> bool:
         if id(node) not in reading:
-            own = isinstance(node, WorkingTable) and node.recursion == recursion
+            own = isinstance(node, nodes.WorkingTable) and node.recursion == recursion
             reading[id(node)] = own or any([reads(child) for child in node.inputs])
         return reading[id(node)]
 

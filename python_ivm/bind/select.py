@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -18,29 +17,22 @@ from python_ivm.algebra.nodes import (
 )
 from python_ivm.algebra.walks import ends_in_generate
 from python_ivm.bind import generators
+from python_ivm.bind.clauses import Clauses, modifiers
 from python_ivm.bind.clock_filters import filtered
 from python_ivm.bind.from_clause import joined
-from python_ivm.bind.grouping.grouping_sets import expand
-from python_ivm.bind.grouping.groups import Clauses, grouped
-from python_ivm.bind.grouping.keys import HOLE, refuse_aggregates
-from python_ivm.bind.grouping.order import modifiers
-from python_ivm.bind.result import result
-from python_ivm.bind.subqueries.predicates import (
-    SUBQUERIES,
-    is_list_query,
-    is_predicate,
-    plain_predicates,
-)
-from python_ivm.bind.subqueries.subqueries import Subqueries
-from python_ivm.bind.subqueries.unnest import field_to_spark, no_rule
-from python_ivm.bind.windows import window_functions as windows
-from python_ivm.bind.windows.time_windows import is_time_window
+from python_ivm.bind.grouping.group_by import grouped
+from python_ivm.bind.projection import projected
+from python_ivm.bind.scope import PLACEHOLDER, Ctes, ModelScope, SelectScope, placeholders
+from python_ivm.bind.subqueries.correlation import field_to_spark, no_rule
+from python_ivm.bind.subqueries.decorrelate import Subqueries
+from python_ivm.bind.subqueries.predicates import is_list_query, is_predicate, plain_predicates
+from python_ivm.bind.windows import window_functions
 from python_ivm.errors import NotYetImplemented
-from python_ivm.parse.parser import position
+from python_ivm.functions.aggregates import refuse_aggregates
+from python_ivm.functions.generators import is_generator
+from python_ivm.parse.trees import SUBQUERIES, has_grouping_sets, position
+from python_ivm.qualify.time_windows import is_time_window
 from python_ivm.sources.clock import readings
-
-if TYPE_CHECKING:
-    from python_ivm.bind.binder import Binder, Cte
 
 _KNOWN_CLAUSES = frozenset(
     {
@@ -63,28 +55,28 @@ class SelectBinder:
     Attributes:
         binder: Binds the relations that it reads.
         ctes: The CTEs that it can see.
-        around: The query around, where this is a subquery that may name its columns.
+        around: The outer query, where this is a subquery that may name its columns.
         columns: What each visible column is in the plan so far.
     """
 
     def __init__(
         self,
-        binder: Binder,
+        binder: ModelScope,
         tree: exp.Select,
         wanted: str,
-        ctes: Mapping[str, Cte],
-        around: SelectBinder | None = None,
+        ctes: Ctes,
+        around: SelectScope | None = None,
     ) -> None:
         """Take the SELECT and the name that its result should have."""
         self.binder = binder
-        self.tree = windows.with_named_windows(tree)
+        self.tree = window_functions.with_named_windows(tree)
         self.wanted = wanted
         self.ctes = ctes
         self.around = around
         self.columns: dict[ColumnRef, exp.Expr] = {}
         self.subqueries = Subqueries(self)
 
-    def inside(self, tree: exp.Select) -> SelectBinder:
+    def nested(self, tree: exp.Select) -> SelectBinder:
         """A binder for a subquery of this SELECT."""
         return SelectBinder(self.binder, tree, "subquery", self.ctes, self)
 
@@ -104,17 +96,17 @@ class SelectBinder:
         )
         node, clauses = grouped(self, node, clauses)
         if clauses.having is not None:
-            asked = {c.name for c in columns_of(clauses.having) if c.relation == HOLE}
+            asked = set(placeholders([clauses.having]))
             node, every = self.filled(node, clauses.expressions, asked)
             clauses = clauses.over(every)
             assert clauses.having is not None
             node, clauses = filtered(node, clauses.having), replace(clauses, having=None)
         node, every = self.filled(node, clauses.expressions)
-        node, every = windows.bind(self.binder, node, every)
+        node, every = window_functions.computed(self.binder, node, every)
         clauses = clauses.over(every)
         if clauses.qualify is not None:
             node = filtered(node, clauses.qualify)
-        return result(self, node, clauses, order)
+        return projected(self, node, clauses, order)
 
     def _clause(self, name: str) -> exp.Expr | None:
         clause = self.tree.args.get(name)
@@ -154,7 +146,7 @@ class SelectBinder:
         return self._in_time_windows(node, kept)
 
     def _in_time_windows(self, node: Node, kept: list[exp.Expr]) -> tuple[Node, list[exp.Expr]]:
-        """The rows of WHERE in their time windows, and the conditions that name a query around."""
+        """The rows of WHERE in their time windows, and the conditions that name an outer query."""
         views = [v for v in self.tree.args.get("laterals") or [] if is_time_window(v.this)]
         own = set(node.schema)
         local = [c for c in kept if columns_of(c) <= own]
@@ -175,7 +167,7 @@ class SelectBinder:
         clauses = [*self.tree.selects, group]
         clauses += [self.tree.args.get(k) for k in ("where", "having", "qualify", "order")]
         asks = any(clause.find(*SUBQUERIES) for clause in clauses if clause is not None)
-        return asks or (group is not None and expand(group) is not None)
+        return asks or (group is not None and has_grouping_sets(group))
 
     def joinable(self, node: Node) -> Node:
         """A plan that a join may follow: rows of LATERAL VIEWs become a relation of their own."""
@@ -224,7 +216,7 @@ class SelectBinder:
     # -- expressions -------------------------------------------------------------------------
 
     def expression(self, expression: exp.Expr, generator: bool = False) -> exp.Expr:
-        """An expression over the plan's columns; subqueries in it become holes.
+        """An expression over the plan's columns; subqueries in it become placeholders.
 
         Args:
             expression: As the query has it.
@@ -238,26 +230,26 @@ class SelectBinder:
                     operator="ANY",
                     **position(node.parent),
                 )
-            hole = self.subqueries.hole(node)
+            placeholder = self.subqueries.placeholder(node)
             if node is copied:
-                copied = hole
+                copied = placeholder
             else:
-                node.replace(hole)
+                node.replace(placeholder)
         self._refuse_generators(list(copied.iter_expressions()) if generator else [copied])
         return self._resolved(copied)
 
     def _resolved(self, expression: exp.Expr) -> exp.Expr:
         mapping: dict[ColumnRef, exp.Expr] = {}
-        scope: SelectBinder | None = self
+        scope: SelectScope | None = self
         while scope is not None:
             for column, value in scope.columns.items():
                 mapping.setdefault(column, value)
             scope = scope.around
         for named in expression.find_all(exp.Column):
             found = ColumnRef(named.table, named.name)
-            if named.table and named.table != HOLE and found not in mapping:
+            if named.table and named.table != PLACEHOLDER and found not in mapping:
                 raise no_rule(f"Column {named.name} of a query further out", named)
-            further_out = named.table != HOLE and found not in self.columns
+            further_out = named.table != PLACEHOLDER and found not in self.columns
             if further_out and any(column.name == named.table for column in self.columns):
                 raise field_to_spark(named)
         return substitute(expression, mapping)
@@ -266,7 +258,7 @@ class SelectBinder:
     def _refuse_generators(expressions: Iterable[exp.Expr]) -> None:
         for expression in expressions:
             for node in expression.walk():
-                if generators.is_generator(node):
+                if is_generator(node):
                     refused = "A generator function inside an expression"
                     raise NotYetImplemented(refused, operator=refused, **position(node))
 

@@ -1,7 +1,7 @@
-"""The clock in a model's SQL: where it is asked, and what stands there instead.
+"""Calls of the clock in a model's SQL, such as ``current_date()``.
 
-In a tree, a call becomes a placeholder, whose value is known when a statement is rendered. In a
-text, it becomes the literal of one instant, so that Spark can run the query as of then.
+In a tree a call becomes a placeholder; its value is known when a statement is rendered. In a text
+it becomes the literal of one instant, so that Spark runs the query as of then.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import Any
 from sqlglot import TokenType, exp
 
 from python_ivm.errors import Unsupported
-from python_ivm.parse.parser import DIALECT, parse, place
+from python_ivm.parse.parser import DIALECT, parse
+from python_ivm.parse.trees import place
 from python_ivm.sources.clock import LOCAL, NOW, TODAY, Instant, reading
 
 NAMES = {
@@ -21,7 +22,7 @@ NAMES = {
     "now": NOW,
     "localtimestamp": LOCAL,
 }
-"""Spark's functions of the clock, and what they ask for."""
+"""Spark's functions of the clock, and what each reads."""
 
 _NODES: tuple[tuple[type[exp.Expr], str], ...] = (
     (exp.CurrentDate, TODAY),
@@ -33,7 +34,7 @@ _WITHOUT_PARENTHESES = frozenset({"current_date", "current_timestamp"})
 
 
 def asked(node: exp.Expr) -> str | None:
-    """What a node of a tree asks of the clock; None if it is no such call."""
+    """What a call reads of the clock; None if a node is no such call."""
     if isinstance(node, exp.Anonymous) and not node.expressions:
         return NAMES.get(node.name.lower())
     found = next((kind for type_, kind in _NODES if isinstance(node, type_)), None)
@@ -41,7 +42,7 @@ def asked(node: exp.Expr) -> str | None:
 
 
 def calls(tree: exp.Expr) -> list[exp.Expr]:
-    """The places of a tree that ask the clock."""
+    """The calls of the clock in a tree."""
     return [node for node in tree.walk() if asked(node) is not None]
 
 
@@ -69,7 +70,7 @@ def at(sql: str, instant: Instant) -> str:
     asking = calls(parse(sql))
     if len(places) != len(asking) or calls(parse(text)):
         raise Unsupported(
-            "It is unclear which words of the query ask the clock",
+            "It is unclear which words of the query read the clock",
             hint="Write current_date() and current_timestamp() with their parentheses, name no "
             "column or alias like them, and give unix_timestamp() its argument.",
             **(place(asking[0]) if asking else {}),
@@ -78,7 +79,7 @@ def at(sql: str, instant: Instant) -> str:
 
 
 def _places(sql: str) -> list[tuple[int, int, str]]:
-    """Start and end of each call in a text, and what it asks for."""
+    """Start and end of each call in a text, and what it reads."""
     tokens = list(DIALECT.tokenize(sql))
     found = []
     for number, token in enumerate(tokens):

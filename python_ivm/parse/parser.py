@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import sqlglot
 from sqlglot import exp
@@ -15,6 +14,7 @@ from sqlglot.tokenizer_core import TokenType
 from python_ivm.errors import InvalidModel, NotParsed
 from python_ivm.parse.ctes import cte_of
 from python_ivm.parse.dialect import SparkSql
+from python_ivm.parse.trees import position
 
 DIALECT = SparkSql()
 """How all text is read and written."""
@@ -160,34 +160,6 @@ def without_terminator(sql: str) -> str:
     while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
         sql = sql[: tokens.pop().start]
     return sql
-
-
-def position(node: exp.Expr) -> dict[str, Any]:
-    """Where in the text an expression stands, as keyword arguments for an error."""
-    for part in node.walk():
-        line, column = part.meta.get("line"), part.meta.get("col")
-        if line is not None and column is not None:
-            start, end = part.meta.get("start", 0), part.meta.get("end", 0)
-            return {"line": line, "column": max(1, column - (end - start))}
-    return {}
-
-
-def spelled(node: exp.Expr) -> str:
-    """A function's name as it is written in SQL, such as ``row_number``."""
-    if isinstance(node, (exp.Anonymous, exp.AnonymousAggFunc)):
-        return node.name.lower()
-    return str(node.sql_name() if isinstance(node, exp.Func) else node.key).lower()
-
-
-def place(node: exp.Expr) -> dict[str, Any]:
-    """A position; that of what stands around a node where sqlglot notes none for itself."""
-    around: exp.Expr | None = node
-    while around is not None:
-        found = position(around)
-        if found:
-            return found
-        around = around.parent
-    return {}
 
 
 def table_references(query: exp.Query) -> list[TableReference]:

@@ -1,7 +1,7 @@
 """The pipe syntax as nested SELECTs, token by token.
 
-sqlglot reads ``|>`` as CTEs, and loses what comes first of WHERE and LIMIT. Here each operator
-becomes a SELECT over what stands before it; the user's tokens keep their places in the text, so
+sqlglot reads ``|>`` as CTEs, and loses whether WHERE or LIMIT comes first. Here each operator
+becomes a SELECT over what stands before it. The user's tokens keep their places in the text, so
 that errors and table names are found there.
 
 Source: Spark's documentation, "SQL Pipe Syntax".
@@ -9,14 +9,13 @@ Source: Spark's documentation, "SQL Pipe Syntax".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from sqlglot import Token, TokenType
 
 from python_ivm.errors import NotParsed
-
-Tokens = list[Token]
+from python_ivm.parse.tokens import Tokens, closing, outside, split, words
 
 _SETS = ("UNION", "EXCEPT", "MINUS", "INTERSECT")
 _JOINS = ("JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "SEMI", "ANTI")
@@ -67,7 +66,7 @@ def _query(tokens: Tokens) -> Tokens:
     """A query, those in its parentheses first; behind WITH, what follows the CTEs."""
     tokens = _inside_parentheses(tokens)
     start = _behind_ctes(tokens)
-    base, *operators = _split(tokens[start:], TokenType.PIPE_GT)
+    base, *operators = split(tokens[start:], TokenType.PIPE_GT)
     if not operators:
         return [*tokens[:start], *_tables_as_selects(base)]
     pipe = next(t for t in tokens[start:] if t.token_type is TokenType.PIPE_GT)
@@ -85,45 +84,13 @@ def _inside_parentheses(tokens: Tokens) -> Tokens:
     while number < len(tokens):
         found.append(tokens[number])
         if tokens[number].token_type is TokenType.L_PAREN:
-            end = _closing(tokens, number)
+            end = closing(tokens, number)
             inner = tokens[number + 1 : end]
             is_call = number > 0 and tokens[number - 1].token_type in _NAMES
             found += _inside_parentheses(inner) if is_call else _query(inner)
             number = end - 1
         number += 1
     return found
-
-
-def _with_depths(tokens: Tokens) -> Iterator[tuple[Token, int]]:
-    """The tokens, each with the number of parentheses around it."""
-    depth = 0
-    for token in tokens:
-        depth -= token.token_type is TokenType.R_PAREN
-        yield token, depth
-        depth += token.token_type is TokenType.L_PAREN
-
-
-def _outside(tokens: Tokens) -> Tokens:
-    """The tokens that stand in no parentheses."""
-    return [token for token, depth in _with_depths(tokens) if depth == 0]
-
-
-def _closing(tokens: Tokens, opening: int) -> int:
-    for number, (token, depth) in enumerate(_with_depths(tokens[opening:]), opening):
-        if token.token_type is TokenType.R_PAREN and depth == 0:
-            return number
-    return len(tokens)
-
-
-def _split(tokens: Tokens, at: TokenType) -> list[Tokens]:
-    """The parts between tokens of a kind that stand in no parentheses."""
-    parts: list[Tokens] = [[]]
-    for token, depth in _with_depths(tokens):
-        if token.token_type is at and depth == 0:
-            parts.append([])
-        else:
-            parts[-1].append(token)
-    return parts
 
 
 def _behind_ctes(tokens: Tokens) -> int:
@@ -134,7 +101,7 @@ def _behind_ctes(tokens: Tokens) -> int:
     while number < len(tokens):
         if tokens[number].token_type is TokenType.L_PAREN:
             is_body = tokens[number - 1].token_type is TokenType.ALIAS
-            number = _closing(tokens, number)
+            number = closing(tokens, number)
             another = tokens[number + 1 : number + 2]
             if is_body and (not another or another[0].token_type is not TokenType.COMMA):
                 return number + 1
@@ -148,9 +115,9 @@ def _tables_as_selects(tokens: Tokens) -> Tokens:
     for number, token in enumerate(tokens):
         is_side = number > 0 and tokens[number - 1].text.upper() in (*_SETS, "ALL", "DISTINCT")
         if token.token_type is TokenType.TABLE and (is_side or number == 0):
-            found += _words(token, "SELECT * FROM")
+            found += words(token, "SELECT * FROM")
         elif token.token_type is TokenType.VALUES and is_side:
-            found += [*_words(token, "SELECT * FROM"), token]
+            found += [*words(token, "SELECT * FROM"), token]
         else:
             found.append(token)
     return found
@@ -166,22 +133,6 @@ def _not_parsed(token: Token, why: str, hint: str) -> NotParsed:
     column = token.col - (token.end - token.start)
     message = f"The SQL does not parse: {token.text} {why}"
     return NotParsed(message, line=token.line, column=column, hint=hint)
-
-
-def _words(at: Token, text: str) -> Tokens:
-    """Tokens that the user did not write, at the place of one."""
-    return [
-        Token(_KINDS[word], word, line=at.line, col=at.col, start=at.start, end=at.end)
-        for word in text.split()
-    ]
-
-
-_KINDS = {
-    "SELECT": TokenType.SELECT, "*": TokenType.STAR, "FROM": TokenType.FROM, ",": TokenType.COMMA,
-    "WHERE": TokenType.WHERE, "(": TokenType.L_PAREN, ")": TokenType.R_PAREN,
-    "AND": TokenType.AND, "AS": TokenType.ALIAS, "REPLACE": TokenType.REPLACE,
-    "EXCEPT": TokenType.EXCEPT, "GROUP_BY": TokenType.GROUP_BY,
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -211,11 +162,11 @@ class _Rows:
     forgets: bool = False
 
     def words(self, text: str) -> Tokens:
-        return _words(self.at, text)
+        return words(self.at, text)
 
     @property
     def is_open(self) -> bool:
-        """Whether more may be asked of the same FROM."""
+        """Whether another operator may still use the same FROM."""
         return not self.select and not self.groups and not self.limit
 
     def query(self) -> Tokens:
@@ -250,22 +201,22 @@ def _base(tokens: Tokens, pipe: Token) -> _Rows:
     if first.token_type is TokenType.VALUES:
         return _Rows(first, tokens)
     if first.token_type is TokenType.FROM and not any(
-        token.token_type in _ONLY_FROM for token in _outside(items)
+        token.token_type in _ONLY_FROM for token in outside(items)
     ):
         return _Rows(first, items, _own_name(items))
-    ordered = any(t.token_type in (TokenType.ORDER_BY, TokenType.LIMIT) for t in _outside(tokens))
+    ordered = any(t.token_type in (TokenType.ORDER_BY, TokenType.LIMIT) for t in outside(tokens))
     if first.token_type is TokenType.FROM:
-        tokens = [*_words(first, "SELECT *"), *tokens]
-    if first.token_type is not TokenType.L_PAREN or _closing(tokens, 0) < len(tokens) - 1:
-        tokens = [*_words(first, "("), *_tables_as_selects(tokens), *_words(first, ")")]
+        tokens = [*words(first, "SELECT *"), *tokens]
+    if first.token_type is not TokenType.L_PAREN or closing(tokens, 0) < len(tokens) - 1:
+        tokens = [*words(first, "("), *_tables_as_selects(tokens), *words(first, ")")]
     return _Rows(first, tokens, forgets=ordered)
 
 
 def _own_name(items: Tokens) -> Token | None:
     """The name of the only relation of FROM: its alias, or the last part of the table's name."""
-    outside = _outside(items)
-    several = any(t.token_type in (TokenType.COMMA, TokenType.JOIN) for t in outside)
-    last = outside[-1]
+    own = outside(items)
+    several = any(t.token_type in (TokenType.COMMA, TokenType.JOIN) for t in own)
+    last = own[-1]
     return last if not several and last.token_type in _NAMES else None
 
 
@@ -293,7 +244,7 @@ def _extend(rows: _Rows, operator: Tokens) -> _Rows:
 
 def _set(rows: _Rows, operator: Tokens) -> _Rows:
     """``SET a = b + 1, b = a``: one after the other."""
-    for assignment in _split(operator[1:], TokenType.COMMA):
+    for assignment in split(operator[1:], TokenType.COMMA):
         if len(assignment) < 3 or assignment[1].token_type is not TokenType.EQ:
             raise _unknown(assignment[0] if assignment else rows.at)
         value = [*rows.words("("), *assignment[2:], *rows.words(")")]
@@ -326,8 +277,8 @@ def _aggregate(rows: _Rows, operator: Tokens) -> _Rows:
 
     Keys are written twice, so that tables of subqueries in them would be named twice.
     """
-    parts = _split(operator[1:], TokenType.GROUP_BY)
-    keys = _split(parts[1], TokenType.COMMA) if len(parts) > 1 else []
+    parts = split(operator[1:], TokenType.GROUP_BY)
+    keys = split(parts[1], TokenType.COMMA) if len(parts) > 1 else []
     for key in keys:
         asks = any(token.token_type is TokenType.SELECT for token in key)
         if not key or asks or key[0].token_type in _NO_PLAIN_KEY or len(parts) > 2:
@@ -354,14 +305,14 @@ def _without_alias(item: Tokens) -> Tokens:
 
 def _join(rows: _Rows, operator: Tokens) -> _Rows:
     """One more join of FROM; after ``FROM a, b`` it would be one of b alone."""
-    listed = any(token.token_type is TokenType.COMMA for token in _outside(rows.items))
+    listed = any(token.token_type is TokenType.COMMA for token in outside(rows.items))
     plain = rows.is_open and not rows.where and not rows.order and not listed
     below = rows if plain else rows.closed()
     return _Rows(rows.at, [*below.items, *operator])
 
 
 def _order(rows: _Rows, operator: Tokens) -> _Rows:
-    if sum(token.text.upper() in _ORDERS for token in _outside(operator)) > 1:
+    if sum(token.text.upper() in _ORDERS for token in outside(operator)) > 1:
         raise _unknown(operator[-1])
     below = rows if rows.is_open else rows.closed()
     return replace(below, order=operator, forgets=False)

@@ -1,8 +1,8 @@
-"""What a model reads: every table by its full name, and views taken apart into their queries.
+"""What a model reads: tables get their full names, and views are replaced by their queries.
 
-Both are done at once to the text, which stays the user's to the letter but for the names of
-relations, and to its tree. The text serves where Spark runs the query itself (full rebuilds, the
-consistency test); the tree is what the planner binds, and its positions are those of the model.
+Both happens to the text and to its tree. The text stays the user's to the letter but for these
+names; Spark runs it for full rebuilds and for the consistency test. The planner binds the tree; its
+positions are those in the model.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Relation:
 
 
 class Catalog(Protocol):
-    """What is asked about names."""
+    """Answers questions about names."""
 
     strict_casts: bool
     """Whether CAST fails where a value does not fit, as the casts of views always do."""

@@ -11,7 +11,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from python_ivm.errors import InvalidModel, NotYetImplemented
-from python_ivm.parse.parser import DIALECT, position
+from python_ivm.parse.parser import DIALECT
+from python_ivm.parse.trees import position, quoted_column
 from python_ivm.qualify.relations import Relations
 
 _COUNTS = (exp.Count, exp.CountIf, exp.ApproxDistinct)
@@ -215,7 +216,7 @@ def _unpivoted(
         ),
     )
     kept = [_of(source, n) for n in known.columns(probe) if n not in used]
-    shown = [exp.column(n, table=relation, quoted=True) for n in (name, *values)]
+    shown = [quoted_column(n, relation) for n in (name, *values)]
     rows = exp.Select().select(*kept, *shown).from_(source)
     rows.append("laterals", view)
     if pivot.args.get("include_nulls"):
@@ -242,7 +243,7 @@ def _column(column: exp.Expr, source: exp.Expr) -> str:
 
 
 def _of(source: exp.Expr, name: str) -> exp.Column:
-    return exp.column(name, table=source.alias_or_name, quoted=True)
+    return quoted_column(name, source.alias_or_name)
 
 
 def _not_yet(what: str, node: exp.Expr) -> NotYetImplemented:

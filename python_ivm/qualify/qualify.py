@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from typing import Any
 
 from sqlglot import exp
 from sqlglot.errors import OptimizeError, SqlglotError
 from sqlglot.optimizer.qualify import qualify as sqlglot_qualify
 
-from python_ivm.algebra.conditions import conjuncts
-from python_ivm.bind.generators import as_lateral_views
-from python_ivm.bind.grouping.grouping_sets import resolve_ordinals
-from python_ivm.bind.grouping.order import write_out_all
-from python_ivm.bind.subqueries.lateral import qualify_inner_names
-from python_ivm.bind.windows.time_windows import name_time_windows
 from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.parse.ctes import cte_of, rename_hidden
-from python_ivm.parse.parser import DIALECT, place, position, table_key, table_references
-from python_ivm.qualify.fields import name_fields, name_fields_of_outputs, restore_fields
-from python_ivm.qualify.from_names import name_relations
-from python_ivm.qualify.likeness import annotate
+from python_ivm.parse.parser import DIALECT, table_key, table_references
+from python_ivm.parse.trees import from_items, place, position
+from python_ivm.qualify.generators import as_lateral_views
+from python_ivm.qualify.lateral import qualify_inner_names
+from python_ivm.qualify.ordinals import resolve_ordinals, write_out_all
 from python_ivm.qualify.pivot import without_pivots
-from python_ivm.qualify.relations import Relations, from_items, nodes_in, refuse_unnamed_join
+from python_ivm.qualify.relations import Relations, refuse_unnamed_join
 from python_ivm.qualify.schema import Schemas
 from python_ivm.qualify.stars import expand_stars
+from python_ivm.qualify.struct_fields import name_fields, name_fields_of_outputs, restore_fields
+from python_ivm.qualify.table_aliases import name_relations
+from python_ivm.qualify.time_windows import name_time_windows
+from python_ivm.qualify.type_coercion import annotate
+from python_ivm.qualify.using import merge_columns, note_merges, note_written
 
 _POSITION = re.compile(r"\s*Line: (\d+), Col: (\d+)")
 
@@ -48,14 +47,7 @@ def qualify(query: exp.Query, schemas: Schemas) -> exp.Query:
             type time.
     """
     tree = query.copy()
-    for reference in table_references(query):
-        if reference.key not in schemas:
-            raise InvalidModel(
-                f"Table {'.'.join(reference.parts)} does not exist",
-                line=reference.line,
-                column=reference.column,
-                hint="Check the name, or run the model that builds it first.",
-            )
+    _refuse_unknown_tables(query, schemas)
     name_relations(tree)
     _mend_types(tree)
     name_fields(tree)
@@ -66,21 +58,7 @@ def qualify(query: exp.Query, schemas: Schemas) -> exp.Query:
         for key, table in schemas.items()
     }
     known = Relations(mapping)
-    for select in tree.find_all(exp.Select):
-        _refuse_two_of_one_name(select)
-        _forget_partitions(select)
-    for join in tree.find_all(exp.Join):
-        join.meta["merges"] = bool(join.args.get("using")) or join.method == "NATURAL"
-    _show_fields_of_merged_columns(tree)
-    for select in reversed(list(tree.find_all(exp.Select))):
-        without_pivots(select, known)
-        expand_stars(select, known)
-        name_time_windows(select, known)
-        as_lateral_views(select, known)
-        name_fields_of_outputs(select, known)
-        qualify_inner_names(select, known)
-    for written in tree.find_all(exp.Coalesce):
-        written.meta["written"] = True
+    _write_out(tree, known)
     try:
         qualified = sqlglot_qualify(tree, schema=known.schema, dialect=DIALECT)
     except OptimizeError as error:
@@ -93,16 +71,40 @@ def qualify(query: exp.Query, schemas: Schemas) -> exp.Query:
     for part in qualified.find_all(exp.Query):
         write_out_all(part)
     restore_fields(qualified, known)
-    for part in qualified.find_all(exp.Select):
-        _merge_no_hidden_columns(part, known)
-    _compare_merged_columns(qualified)
-    resolved = _left_columns_of_inner_using(qualified)
-    annotate(resolved, known)
-    return resolved
+    merge_columns(qualified, known)
+    annotate(qualified, known)
+    return qualified
+
+
+def _write_out(tree: exp.Query, known: Relations) -> None:
+    """Write out in place what sqlglot does not resolve, or resolves otherwise than Spark."""
+    for select in tree.find_all(exp.Select):
+        _refuse_two_of_one_name(select)
+        _forget_partitions(select)
+    note_merges(tree)
+    for select in reversed(list(tree.find_all(exp.Select))):
+        without_pivots(select, known)
+        expand_stars(select, known)
+        name_time_windows(select, known)
+        as_lateral_views(select, known)
+        name_fields_of_outputs(select, known)
+        qualify_inner_names(select, known)
+    note_written(tree)
+
+
+def _refuse_unknown_tables(query: exp.Query, schemas: Schemas) -> None:
+    for reference in table_references(query):
+        if reference.key not in schemas:
+            raise InvalidModel(
+                f"Table {'.'.join(reference.parts)} does not exist",
+                line=reference.line,
+                column=reference.column,
+                hint="Check the name, or run the model that builds it first.",
+            )
 
 
 def _mend_types(tree: exp.Query) -> None:
-    """Tell collations from columns, in place.
+    """Write collations, which sqlglot takes for columns, as words, in place.
 
     Raises:
         NotYetImplemented: For the type time, which sqlglot writes as timestamp.
@@ -125,81 +127,8 @@ def _forget_partitions(select: exp.Select) -> None:
             select.set(clause, None)
 
 
-def _show_fields_of_merged_columns(tree: exp.Query) -> None:
-    """Tell sqlglot that ``p.a`` is a field of a column that USING merges, and no column of p."""
-    for select in tree.find_all(exp.Select):
-        if not any(join.meta["merges"] for join in select.args.get("joins") or []):
-            continue
-        every = tree.find_all(exp.Table, exp.Subquery, exp.Lateral, exp.Values)
-        relations = {relation.alias_or_name.lower() for relation in every}
-        for column in list(select.find_all(exp.Column)):
-            if column.parent_select is select and len(column.parts) == 2:
-                first, last = column.parts
-                if first.name.lower() not in relations:
-                    column.replace(exp.Dot(this=exp.column(first.copy()), expression=last.copy()))
-
-
-def _merge_no_hidden_columns(select: exp.Select, known: Relations) -> None:
-    """Let USING take the first column that can be seen, none of a semi or anti join, in place."""
-    joins = select.args.get("joins") or []
-    hidden = {join.alias_or_name: join for join in joins if join.is_semi_or_anti_join}
-    if not hidden or not any(join.meta.get("merges") for join in joins):
-        return
-    seen = [item for item in from_items(select) if item.alias_or_name not in hidden]
-
-    @cache
-    def shown(number: int) -> list[str]:
-        probe = exp.Select().select("*").from_(seen[number].copy())
-        probe.parent = select  # the CTEs around are visible
-        return known.columns(probe)
-
-    for column in list(select.find_all(exp.Column)):
-        join, around = hidden.get(column.table), column.parent
-        here = column.parent_select
-        if isinstance(around, exp.Coalesce) and not around.meta.get("written"):
-            here = _joining(around)
-        if join is None or here is not select or column.find_ancestor(exp.Join) is join:
-            continue
-        holder = next((i for n, i in enumerate(seen) if column.name in shown(n)), None)
-        if holder is not None:
-            column.set("table", exp.to_identifier(holder.alias_or_name, quoted=True))
-    for merged in list(select.find_all(exp.Coalesce)):
-        columns = list(dict.fromkeys((merged.this, *merged.expressions)))
-        if not merged.meta.get("written") and len(columns) <= len(merged.expressions):
-            merged.replace(exp.func("coalesce", *columns) if len(columns) > 1 else columns[0])
-
-
-def _compare_merged_columns(tree: exp.Query) -> None:
-    """Let USING compare what the joins before have merged, in place.
-
-    Where sqlglot takes the first relation's column, that may be NULL after a right or full join.
-    HAVING, QUALIFY and ORDER BY, in which sqlglot leaves a merged column as it is, get it as well.
-    """
-    for select in tree.find_all(exp.Select):
-        merged: dict[str, exp.Expr] = {}
-        holders: dict[str, list[exp.Expr]] = {}
-        for join in select.args.get("joins") or []:
-            if not join.meta.get("merges") or join.args.get("on") is None:
-                continue
-            for term in conjuncts(join.args["on"]):
-                left, right = term.args["this"], term.args["expression"]
-                if right.name in merged:
-                    left = merged[right.name].copy()
-                term.set("this", left)
-                if join.is_semi_or_anti_join:
-                    continue
-                holders.setdefault(right.name, [left]).append(right)
-                both = exp.func("coalesce", left.copy(), right.copy())
-                merged[right.name] = {"RIGHT": right, "FULL": both}.get(join.side, left)
-        outputs = {item.alias_or_name for item in select.selects}
-        for column in list(nodes_in(select, exp.Column, "having", "qualify", "order")):
-            held = holders.get(column.name) if not column.table else None
-            if held and column.name not in outputs:
-                column.replace(exp.func("coalesce", *(h.copy() for h in held)))
-
-
 def _refuse_two_of_one_name(select: exp.Select) -> None:
-    """Columns of relations that share a name could not be told apart."""
+    """Two relations of one name would have columns of one name."""
     seen: set[str] = set()
     for item in from_items(select) + (select.args.get("laterals") or []):
         name = item.alias_or_name.lower()
@@ -238,30 +167,6 @@ def _unresolved(query: exp.Query, mapping: dict[str, dict[str, str]], text: str)
         hint="Check the spelling and the table that it should come from.",
         **where,
     )
-
-
-def _joining(merged: exp.Coalesce) -> exp.Select | None:
-    """The SELECT whose FROM has a merged column: not the nearest one, in a correlated subquery."""
-    first = merged.find(exp.Column)
-    select = merged.find_ancestor(exp.Select)
-    while select is not None and first is not None:
-        if any(item.alias_or_name == first.table for item in from_items(select)):
-            break
-        select = select.find_ancestor(exp.Select)
-    return select
-
-
-def _left_columns_of_inner_using(tree: exp.Query) -> exp.Query:
-    """An inner USING shows the left side's column, in its type, where sqlglot shows COALESCE."""
-    for coalesce in list(tree.find_all(exp.Coalesce)):
-        if coalesce.meta.get("written"):
-            continue
-        select = _joining(coalesce)
-        if select is None:
-            continue
-        if all(not join.side for join in select.args.get("joins") or []):
-            coalesce.replace(coalesce.this)
-    return tree
 
 
 def _collapse_table_names(tree: exp.Query, schemas: Schemas) -> None:

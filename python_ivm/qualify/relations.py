@@ -1,12 +1,11 @@
-"""What can be told of a query's relations before its names are resolved: columns and types."""
+"""Columns and types of the relations in FROM, before the names of a query are resolved."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -17,8 +16,6 @@ from sqlglot.schema import MappingSchema
 from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.parse.ctes import visible_ctes
 from python_ivm.parse.parser import DIALECT
-
-E = TypeVar("E", bound=exp.Expr)
 
 UNKNOWN = exp.DataType.build("unknown")
 
@@ -136,37 +133,3 @@ def refuse_unnamed_join(error: SqlglotError) -> None:
             operator="JOIN",
             hint="Write the join as a derived table.",
         ) from error
-
-
-def nodes_in(select: exp.Select, kind: type[E], *clauses: str) -> Iterator[E]:
-    """The nodes of a kind in some of a SELECT's clauses, not those of its subqueries."""
-    for clause in clauses:
-        written = select.args.get(clause) or []
-        for part in written if isinstance(written, list) else [written]:
-            yield from (node for node in part.find_all(kind) if node.parent_select is select)
-
-
-def from_items(select: exp.Select) -> list[exp.Expr]:
-    """What stands in a SELECT's FROM and its joins."""
-    from_ = select.args.get("from_")
-    items = [from_.this] if from_ is not None else []
-    return items + [join.this for join in select.args.get("joins") or []]
-
-
-def relation_names(tree: exp.Expr) -> set[str]:
-    """The names of all relations in a tree, its CTEs among them, in lower case."""
-    kinds = (exp.Table, exp.Subquery, exp.Lateral, exp.Values, exp.CTE)
-    return {relation.alias_or_name.lower() for relation in tree.find_all(*kinds)}
-
-
-def names_in_from(select: exp.Select) -> set[str]:
-    """The names of a SELECT's relations, those of joins in parentheses too, in lower case."""
-    names: set[str] = set()
-    items = from_items(select) + (select.args.get("laterals") or [])
-    while items:
-        item = items.pop()
-        names.add(item.alias_or_name.lower())
-        items += [join.this for join in item.args.get("joins") or []]
-        if isinstance(item, exp.Subquery) and not isinstance(item.this, exp.Query):
-            items.append(item.this)
-    return names

@@ -5,9 +5,9 @@ from __future__ import annotations
 from sqlglot import exp
 
 from python_ivm.errors import NotYetImplemented
-from python_ivm.parse.parser import place
-from python_ivm.qualify.fields import field_of
-from python_ivm.qualify.relations import Relations, from_items, names_in_from
+from python_ivm.parse.trees import from_items, names_in_from, place
+from python_ivm.qualify.relations import Relations
+from python_ivm.qualify.struct_fields import field_of
 
 
 def expand_stars(select: exp.Select, known: Relations) -> None:
@@ -15,7 +15,7 @@ def expand_stars(select: exp.Select, known: Relations) -> None:
 
     Args:
         select: A SELECT; of its stars ``*`` and ``a.*`` in its list, and ``count(*)``, stay.
-        known: Tells the columns and their types.
+        known: Knows the columns and their types.
 
     Raises:
         NotYetImplemented: For stars elsewhere than among arguments of functions, and in structs,

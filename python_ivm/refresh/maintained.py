@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from python_ivm.algebra.term import Changes
-from python_ivm.bind.binder import Query, bind
+from python_ivm.bind.binder import bind
+from python_ivm.bind.query import Query
 from python_ivm.bind.union_types import Types, known
 from python_ivm.errors import InvalidModel, NotYetImplemented, Unsupported
 from python_ivm.optimize import compiled
@@ -14,10 +15,10 @@ from python_ivm.optimize.context import Context
 from python_ivm.optimize.cost import Cost
 from python_ivm.optimize.null_aware_anti_join import null_aware_anti_join
 from python_ivm.parse.parser import DIALECT
-from python_ivm.qualify.clock_words import refuse_clock_words
-from python_ivm.qualify.determinism import refuse_places_of_rows
+from python_ivm.qualify.checks.clock_words import refuse_clock_words
+from python_ivm.qualify.checks.determinism import refuse_places_of_rows
+from python_ivm.qualify.checks.user_functions import check_user_functions
 from python_ivm.qualify.schema import kind_of
-from python_ivm.qualify.user_functions import check_user_functions
 from python_ivm.refresh import statements
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.reason import Reason, not_parsed, not_yet, planner_error

@@ -11,7 +11,7 @@ from python_ivm.errors import InvalidModel, NotParsed
 from python_ivm.parse.clock_calls import asked, at, calls
 from python_ivm.parse.parser import TableReference, essence, parse, table_key, without_terminator
 from python_ivm.parse.views import Reading, read
-from python_ivm.qualify.determinism import check_deterministic
+from python_ivm.qualify.checks.determinism import check_deterministic
 from python_ivm.qualify.schema import Schemas, TableSchema
 from python_ivm.refresh.metadata import versions
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from python_ivm.algebra.nodes import Filter, Project, Sort
-from python_ivm.bind.binder import Query
+from python_ivm.bind.query import Query
 from python_ivm.errors import NotYetImplemented
 from python_ivm.refresh.type_probes import Described
 

@@ -13,7 +13,7 @@ from sqlglot.errors import ParseError
 from python_ivm.algebra.columns import Named
 from python_ivm.algebra.nodes import Aggregate, Node, Project, UnionAll
 from python_ivm.algebra.normalize import normalize
-from python_ivm.bind.binder import Query
+from python_ivm.bind.query import Query
 from python_ivm.bind.union_types import key
 from python_ivm.errors import NotYetImplemented
 from python_ivm.parse.parser import DIALECT, quoted_name

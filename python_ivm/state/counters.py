@@ -16,7 +16,7 @@ from sqlglot import exp
 from python_ivm.algebra.columns import Named
 from python_ivm.algebra.conditions import not_null, operand
 from python_ivm.algebra.nodes import COUNT
-from python_ivm.bind.functions.aggregates import (
+from python_ivm.functions.aggregates import (
     arguments,
     condition,
     core,

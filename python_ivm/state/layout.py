@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, Named, substitute
 from python_ivm.algebra.nodes import COUNT, Aggregate, Filter, Node, Project, Sort, Window
-from python_ivm.bind.binder import Query
+from python_ivm.bind.query import Query
 from python_ivm.state.counters import Counter, Rows
 from python_ivm.state.maps import entries, is_map, of_entries
 from python_ivm.state.measures import SAFE, Measures, summed_arguments

@@ -10,8 +10,8 @@ from typing import TypeVar
 from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, Named
-from python_ivm.bind.functions.aggregates import SUMS, arguments, condition, core, function_name
 from python_ivm.errors import NotYetImplemented
+from python_ivm.functions.aggregates import SUMS, arguments, condition, core, function_name
 from python_ivm.state.counters import (
     Counter,
     Extremum,

@@ -16,7 +16,8 @@ from sqlglot import exp
 from python_ivm.algebra.columns import ColumnRef, Named, beside, columns_of, substitute, under
 from python_ivm.algebra.nodes import Aggregate, Node, Window
 from python_ivm.algebra.walks import bottom_up
-from python_ivm.bind.functions.aggregates import (
+from python_ivm.errors import NotYetImplemented
+from python_ivm.functions.aggregates import (
     APPROXIMATE,
     ROUNDING,
     SUMS,
@@ -26,7 +27,7 @@ from python_ivm.bind.functions.aggregates import (
     is_aggregate_call,
     is_distinct,
 )
-from python_ivm.bind.windows.window_functions import (
+from python_ivm.functions.window_frames import (
     RANGE,
     WHOLE,
     everything,
@@ -34,7 +35,6 @@ from python_ivm.bind.windows.window_functions import (
     rows_so_far,
     totally_ordered,
 )
-from python_ivm.errors import NotYetImplemented
 from python_ivm.parse.parser import DIALECT
 from python_ivm.state.sum_types import Kind, SqlType
 

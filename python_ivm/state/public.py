@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from sqlglot import exp
 
 from python_ivm.algebra.nodes import COUNT
-from python_ivm.bind.binder import COPIES
+from python_ivm.bind.query import COPIES
 
 _PREFIX = "__ivm_"
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from python_ivm.algebra.nodes import COUNT
-from python_ivm.bind.binder import Query
+from python_ivm.bind.query import Query
 from python_ivm.state.counters import change, stored
 
 VIEW = "__ivm_view__"

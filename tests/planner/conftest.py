@@ -21,7 +21,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--ivm-update-golden",
         action="store_true",
-        help="write the emitted SQL anew into tests/planner/sql/golden, for review",
+        help="write the emitted SQL anew into tests/planner/render/golden, for review",
     )
 
 

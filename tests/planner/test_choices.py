@@ -6,7 +6,7 @@ import pytest
 
 from python_ivm.errors import InvalidModel, NotYetImplemented, Unsupported
 from python_ivm.parse.parser import parse
-from python_ivm.qualify.user_functions import check_user_functions
+from python_ivm.qualify.checks.user_functions import check_user_functions
 from python_ivm.refresh.request import Options
 from python_ivm.refresh.statement import Strategy
 from tests.planner.compare import assert_same

@@ -51,7 +51,7 @@ def test_a_second_row_is_an_error_that_changes_nothing(ab: Lake, name: str) -> N
 
 @pytest.mark.parametrize("name", QUERIES)
 def test_several_rows_that_no_row_asks_for_are_no_error(ab: Lake, name: str) -> None:
-    """The error was raised for groups that belong to no row of the query around."""
+    """The error was raised for groups that belong to no row of the outer query."""
     view = View(ab, QUERIES[name])
     ab.change("b", insert=[(9, 1), (9, 2)])
     view.keep_up()

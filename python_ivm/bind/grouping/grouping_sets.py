@@ -15,7 +15,7 @@ from sqlglot import exp
 from python_ivm.algebra.columns import ColumnRef, Named
 from python_ivm.algebra.nodes import Values
 from python_ivm.errors import InvalidModel
-from python_ivm.parse.parser import position
+from python_ivm.parse.trees import GROUPING_SETS, has_grouping_sets, position
 
 SET = "grouping_set"
 
@@ -28,6 +28,8 @@ def expand(group: exp.Group) -> Sets | None:
     ``GROUP BY a, b GROUPING SETS (…)``, without a comma, has only those sets: a key that is in
     none of them is always NULL.
     """
+    if not has_grouping_sets(group):
+        return None
     trailing = [
         construct
         for name in ("rollup", "cube", "grouping_sets")
@@ -38,31 +40,13 @@ def expand(group: exp.Group) -> Sets | None:
         (construct,) = trailing
         own = construct.expressions or plain
         return _of(construct, own)
-    parts = [
-        _of(e, e.expressions) if isinstance(e, (exp.Rollup, exp.Cube, exp.GroupingSets)) else [[e]]
-        for e in plain
-    ]
-    if all(not isinstance(e, (exp.Rollup, exp.Cube, exp.GroupingSets)) for e in plain):
-        return None
+    parts = [_of(e, e.expressions) if isinstance(e, GROUPING_SETS) else [[e]] for e in plain]
     return [list(itertools.chain(*chosen)) for chosen in itertools.product(*parts)]
 
 
 def has_only_keys(group: exp.Group | None) -> bool:
     """Whether a GROUP BY is absent, or lists expressions: no ALL, no grouping sets."""
-    return group is None or not (group.args.get("all") or expand(group) is not None)
-
-
-def resolve_ordinals(select: exp.Select) -> None:
-    """Write ordinals in grouping sets as the columns that they mean, in place."""
-    group = select.args.get("group")
-    if group is None or expand(group) is None:
-        return
-    inside = (exp.Rollup, exp.Cube, exp.GroupingSets, exp.Tuple, exp.Paren, exp.Group)
-    for node in list(group.walk(prune=lambda n: not isinstance(n, inside))):
-        if isinstance(node, exp.Literal) and node.is_int:
-            number = int(node.name)
-            if 0 < number <= len(select.selects):
-                node.replace(select.selects[number - 1].unalias().copy())
+    return group is None or not (group.args.get("all") or has_grouping_sets(group))
 
 
 def _of(construct: exp.Expr, members: list[exp.Expr]) -> Sets:
@@ -76,7 +60,7 @@ def _of(construct: exp.Expr, members: list[exp.Expr]) -> Sets:
         ]
     sets: Sets = []
     for member, unit in zip(members, units, strict=True):
-        nested = isinstance(member, (exp.Rollup, exp.Cube, exp.GroupingSets))
+        nested = isinstance(member, GROUPING_SETS)
         sets += _of(member, member.expressions) if nested else [unit]
     return sets
 

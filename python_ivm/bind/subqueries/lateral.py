@@ -1,62 +1,35 @@
 """LATERAL subqueries: joins to relations that may name those before them in FROM.
 
-They are decorrelated as subqueries in expressions are (Neumann and Kemper, "Unnesting Arbitrary
-Queries", BTW 2015): one of FROM and WHERE alone is a join on its correlated conditions; with an
-aggregate but without GROUP BY it is a left join to groups; with GROUP BY, DISTINCT, LIMIT or
-windows it is done for every key (`by_key`); one of another shape for all bindings (`dependent`).
+They are decorrelated as subqueries in expressions are. One of FROM and WHERE alone is a join on its
+correlated conditions. With an aggregate, but without GROUP BY, it is a left join to groups. With
+GROUP BY, DISTINCT, LIMIT or window functions it is evaluated for every key (`equality_correlated`).
+One of another shape is a dependent join (`dependent_join`).
+
+Source: Neumann and Kemper, "Unnesting Arbitrary Queries", BTW 2015.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, Named, columns_of, substitute, under
 from python_ivm.algebra.conditions import conjuncts
 from python_ivm.algebra.nodes import Aggregate, Filter, Join, LeftJoin, Node, Project
-from python_ivm.bind.grouping.keys import AfterGrouping, has_aggregate
-from python_ivm.bind.subqueries.by_key import by_key
-from python_ivm.bind.subqueries.dependent import dependent
-from python_ivm.bind.subqueries.inside import Inside, asks_subquery, equal_keys, of_no_rows
-from python_ivm.bind.subqueries.unnest import no_rule, outer_columns
+from python_ivm.bind.grouping.post_aggregation import PostAggregation
+from python_ivm.bind.scope import SelectScope
+from python_ivm.bind.subqueries.correlation import no_rule, outer_columns
+from python_ivm.bind.subqueries.dependent_join import dependent_join
+from python_ivm.bind.subqueries.equality_correlated import equality_correlated
+from python_ivm.bind.subqueries.predicate_pullup import SubqueryBinder, asks_subquery
+from python_ivm.bind.subqueries.scalar import equal_keys, of_no_rows
 from python_ivm.errors import InvalidModel, NotYetImplemented
-from python_ivm.qualify.relations import Relations
-
-if TYPE_CHECKING:
-    from python_ivm.bind.select import SelectBinder
-
-
-def qualify_inner_names(select: exp.Select, known: Relations) -> None:
-    """Let a LATERAL subquery's own columns hide those of the same name around it, in place.
-
-    sqlglot takes such a name for ambiguous; only subqueries of one relation are helped.
-    """
-    for join in select.args.get("joins") or []:
-        inner = join.this.this if isinstance(join.this, exp.Lateral) else None
-        query = inner.unnest() if isinstance(inner, exp.Subquery) else None
-        if not isinstance(query, exp.Select) or query.args.get("joins"):
-            continue
-        from_ = query.args.get("from_")
-        if from_ is None or not from_.this.alias_or_name or query.args.get("laterals"):
-            continue
-        rows = from_.this.this if isinstance(from_.this, exp.Subquery) else None
-        if isinstance(rows, exp.Query) and not rows.is_star:  # it may name a relation around, too
-            own = {name.lower() for name in rows.named_selects}
-        else:
-            own = set(known.columns(query))
-        shown = {s.alias.lower() for s in query.selects if s.alias}
-        for column in query.find_all(exp.Column):
-            if column.parent_select is not query:
-                continue
-            clause = column.find_ancestor(exp.Select, exp.Order, exp.Group, exp.Having)
-            named_by_output = clause is not query and column.name.lower() in shown
-            if len(column.parts) == 1 and column.name.lower() in own and not named_by_output:
-                column.set("table", exp.to_identifier(from_.this.alias_or_name))
+from python_ivm.functions.aggregates import has_aggregate
 
 
 def join_lateral(
-    select: SelectBinder, node: Node, lateral: exp.Lateral, left: bool, on: exp.Expr | None
+    select: SelectScope, node: Node, lateral: exp.Lateral, left: bool, on: exp.Expr | None
 ) -> Node:
     """The rows of a join to a LATERAL subquery.
 
@@ -70,117 +43,114 @@ def join_lateral(
     Raises:
         NotYetImplemented: If the subquery cannot be decorrelated.
     """
-    tree = lateral.this.unnest()
+    join = _LateralJoin(select, node, lateral, left, None if on == exp.true() else on)
     try:
-        return _by_shape(select, node, lateral, left, on)
+        return join.by_shape()
     except (InvalidModel, NotYetImplemented):
-        if not outer_columns(tree):
+        if not outer_columns(lateral.this.unnest()):
             raise
-        found = dependent(select, tree)
-        rows, columns, same = found.rows(node, lateral.alias or "derived")
-    names = _names(lateral)
-    return _joined(select, node, rows, tuple(same), lateral, names, columns, left, on)
+        return join.dependent()
 
 
-def _names(lateral: exp.Lateral) -> list[str]:
-    """What the subquery's columns are called."""
-    return [n.lower() for n in lateral.alias_column_names] or list(
-        lateral.this.unnest().named_selects
-    )
+@dataclass(frozen=True)
+class _LateralJoin:
+    """A join to a LATERAL subquery; the attributes are the arguments of :func:`join_lateral`."""
 
+    select: SelectScope
+    node: Node
+    lateral: exp.Lateral
+    left: bool
+    on: exp.Expr | None
 
-def _by_shape(
-    select: SelectBinder, node: Node, lateral: exp.Lateral, left: bool, on: exp.Expr | None
-) -> Node:
-    """The rows of a join to a subquery of a shape that has a rule of its own."""
-    tree = lateral.this.unnest()
-    names = _names(lateral)
-    inside = Inside(select, tree)
-    if not outer_columns(tree):
-        other = select.binder.query(tree, lateral.alias or "derived", select.ctes)
-        columns: list[exp.Expr] = [c.expression() for c in other.schema]
-        return _joined(select, node, other, (), lateral, names, columns, left, on)
-    if inside.is_simple(aggregates=True):  # nor DISTINCT, which a join would lose
+    @property
+    def wanted(self) -> str:
+        """The name that the subquery's relation should have."""
+        return self.lateral.alias or "derived"
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the subquery's columns."""
+        given = [name.lower() for name in self.lateral.alias_column_names]
+        return given or list(self.lateral.this.unnest().named_selects)
+
+    def by_shape(self) -> Node:
+        """The rows, where the subquery's shape has a rule of its own."""
+        tree = self.lateral.this.unnest()
+        subquery = SubqueryBinder(self.select, tree)
+        if not outer_columns(tree):
+            other = self.select.binder.query(tree, self.wanted, self.select.ctes)
+            return self._joined(other, (), [c.expression() for c in other.schema], self.left)
+        if not subquery.is_simple(aggregates=True):  # DISTINCT is not: a join would lose it
+            found = equality_correlated(self.select, tree, self.wanted)
+            return self._joined(found.rows, found.conditions, list(found.columns), self.left)
         if not any(map(has_aggregate, tree.selects)):
-            return _simple(select, node, inside, lateral, names, left, on)
-        node = _aggregated(select, node, inside, lateral, names)
-        if on is None or on == exp.true():
+            return self._simple(subquery)
+        node = self._aggregated(subquery)
+        if self.on is None:
             return node
+        if self.left:
+            raise no_rule("LEFT JOIN LATERAL of an aggregate on a condition", self.on)
+        return Filter(node, self.select.expression(self.on))
+
+    def dependent(self) -> Node:
+        """The rows of a dependent join."""
+        found = dependent_join(self.select, self.lateral.this.unnest())
+        rows, columns, same = found.rows(self.node, self.wanted)
+        return self._joined(rows, tuple(same), columns, self.left)
+
+    def _simple(self, subquery: SubqueryBinder) -> Node:
+        """FROM and WHERE: a join on the correlated conditions."""
+        inner, rows, correlated = subquery.from_and_where()
+        values = [inner.expression(s.unalias()) for s in subquery.tree.selects]
+        own = set(rows.schema)
+        if any(map(asks_subquery, values)):
+            raise self._subquery_in_list()
+        mixed = [v for v in values if not columns_of(v) <= own]
+        if mixed and self.left:
+            raise no_rule("LEFT JOIN LATERAL with columns of the relations before it", self.lateral)
+        used = {c for e in (*correlated, *mixed) for c in columns_of(e) if c in own}
+        relation = self.select.binder.name(self.wanted)
+        names = self.names
+        flat, inward = under(relation, (c for c in rows.schema if c in used), taken=names)
+        items = [Named(n, v) for n, v in zip(names, values, strict=True) if v not in mixed]
+        items = [*items, *flat] or [Named("one", exp.Literal.number(1))]
+        columns = [
+            substitute(v, inward) if v in mixed else ColumnRef(relation, n).expression()
+            for n, v in zip(names, values, strict=True)
+        ]
+        conditions = tuple(substitute(c, inward) for c in correlated)
+        return self._joined(Project(rows, relation, tuple(items)), conditions, columns, self.left)
+
+    def _aggregated(self, subquery: SubqueryBinder) -> Node:
+        """Aggregates without GROUP BY: always one row, so a left join to the groups by the keys."""
+        inner, rows, correlated = subquery.from_and_where()
+        keys, outer = subquery.equalities(rows, correlated)
+        grouping = PostAggregation(self.select.binder.name(f"{self.wanted}_groups"), list(keys))
+        columns = [
+            of_no_rows(grouping.apply(inner.expression(s.unalias())), grouping)
+            for s in subquery.tree.selects
+        ]
+        if any(map(asks_subquery, [*columns, *(m.expression for m in grouping.measures)])):
+            raise self._subquery_in_list()
+        other = Aggregate(rows, grouping.relation, keys, tuple(grouping.measures))
+        return self._joined(other, equal_keys(outer, other), columns, True, with_on=False)
+
+    def _joined(
+        self,
+        other: Node,
+        conditions: tuple[exp.Expr, ...],
+        columns: list[exp.Expr],
+        left: bool,
+        with_on: bool = True,
+    ) -> Node:
+        for name, column in zip(self.names, columns, strict=True):
+            self.select.columns[ColumnRef(self.lateral.alias, name)] = column
+        if with_on and self.on is not None:
+            conditions = (*conditions, *conjuncts(self.select.expression(self.on)))
         if left:
-            raise no_rule("LEFT JOIN LATERAL of an aggregate on a condition", on)
-        return Filter(node, select.expression(on))
-    found = by_key(select, tree, lateral.alias or "derived")
-    return _joined(
-        select, node, found.rows, found.conditions, lateral, names, list(found.columns), left, on
-    )
+            label = self.select.binder.name(f"{self.wanted}_match")
+            return self.select.closed_under(LeftJoin(self.node, other, conditions, label))
+        return self.select.closed_under(Join((self.node, other), conditions))
 
-
-def _simple(
-    select: SelectBinder,
-    node: Node,
-    inside: Inside,
-    lateral: exp.Lateral,
-    names: list[str],
-    left: bool,
-    on: exp.Expr | None,
-) -> Node:
-    """FROM and WHERE: a join on the correlated conditions."""
-    inner, rows, correlated = inside.from_and_where()
-    values = [inner.expression(s.unalias()) for s in inside.tree.selects]
-    own = set(rows.schema)
-    if any(map(asks_subquery, values)):
-        raise no_rule("A subquery in the SELECT list of a LATERAL subquery", lateral)
-    mixed = [v for v in values if not columns_of(v) <= own]
-    if mixed and left:
-        raise no_rule("LEFT JOIN LATERAL with columns of the relations before it", lateral)
-    used = {c for e in (*correlated, *mixed) for c in columns_of(e) if c in own}
-    relation = select.binder.name(lateral.alias or "derived")
-    flat, inward = under(relation, (c for c in rows.schema if c in used), taken=names)
-    items = [Named(n, v) for n, v in zip(names, values, strict=True) if v not in mixed]
-    items = [*items, *flat] or [Named("one", exp.Literal.number(1))]
-    columns = [
-        substitute(v, inward) if v in mixed else ColumnRef(relation, n).expression()
-        for n, v in zip(names, values, strict=True)
-    ]
-    conditions = tuple(substitute(c, inward) for c in correlated)
-    other = Project(rows, relation, tuple(items))
-    return _joined(select, node, other, conditions, lateral, names, columns, left, on)
-
-
-def _aggregated(
-    select: SelectBinder, node: Node, inside: Inside, lateral: exp.Lateral, names: list[str]
-) -> Node:
-    """Aggregates without GROUP BY: always one row, which groups by the keys are joined to."""
-    inner, rows, correlated = inside.from_and_where()
-    keys, outer = inside.equalities(rows, correlated)
-    grouping = AfterGrouping(select.binder.name(f"{lateral.alias or 'derived'}_groups"), list(keys))
-    columns = [
-        of_no_rows(grouping.apply(inner.expression(s.unalias())), grouping)
-        for s in inside.tree.selects
-    ]
-    if any(map(asks_subquery, [*columns, *(m.expression for m in grouping.measures)])):
-        raise no_rule("A subquery in the SELECT list of a LATERAL subquery", lateral)
-    other = Aggregate(rows, grouping.relation, keys, tuple(grouping.measures))
-    conditions = equal_keys(outer, other)
-    return _joined(select, node, other, conditions, lateral, names, columns, True, None)
-
-
-def _joined(
-    select: SelectBinder,
-    node: Node,
-    other: Node,
-    conditions: tuple[exp.Expr, ...],
-    lateral: exp.Lateral,
-    names: list[str],
-    columns: list[exp.Expr],
-    left: bool,
-    on: exp.Expr | None,
-) -> Node:
-    for name, column in zip(names, columns, strict=True):
-        select.columns[ColumnRef(lateral.alias, name)] = column
-    if on is not None and on != exp.true():
-        conditions = (*conditions, *conjuncts(select.expression(on)))
-    if left:
-        label = select.binder.name(f"{lateral.alias or 'derived'}_match")
-        return select.closed_under(LeftJoin(node, other, conditions, label))
-    return select.closed_under(Join((node, other), conditions))
+    def _subquery_in_list(self) -> NotYetImplemented:
+        return no_rule("A subquery in the SELECT list of a LATERAL subquery", self.lateral)

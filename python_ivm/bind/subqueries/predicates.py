@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from python_ivm.bind.grouping.grouping_sets import has_only_keys
-from python_ivm.bind.grouping.keys import has_aggregate
-from python_ivm.bind.subqueries.unnest import outer_columns
+from python_ivm.bind.subqueries.correlation import outer_columns
+from python_ivm.functions.aggregates import has_aggregate
 
 SUBQUERIES = (exp.Subquery, exp.Select, exp.SetOperation)
 """What a subquery is in a tree."""
@@ -24,12 +24,13 @@ def is_predicate(node: exp.Expr) -> bool:
 
 
 def plain_predicates(expression: exp.Expr) -> exp.Expr:
-    """A copy whose predicates are negated by themselves and ask for no more than they need.
+    """A copy in which EXISTS and IN are simpler.
 
-    - NOT over AND and OR with subqueries stands before each of their terms: Spark's optimizer does
-      so before it looks for NOT IN.
-    - EXISTS asks for rows, in whatever order and however many.
-    - A correlated subquery that always has one row, an aggregate without GROUP BY, is compared.
+    - NOT over AND and OR with subqueries moves to each of their terms: Spark's optimizer does so
+      before it looks for NOT IN.
+    - EXISTS loses what does not change whether there is a row: ORDER BY, DISTINCT, the list.
+    - EXISTS and IN of a correlated subquery that always has one row, an aggregate without GROUP BY,
+      become comparisons.
     """
     pushed = expression.transform(_negations_inside)
     return pushed.transform(_asked_less, copy=False).transform(_compared, copy=False)

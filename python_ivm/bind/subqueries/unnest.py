@@ -1,12 +1,12 @@
-"""A correlated subquery of any shape, done for all values of its free columns at once.
+"""A correlated subquery of any shape, rewritten to one that names its domain.
 
-The free columns of a subquery are those of the query around it. Their distinct values are a
-relation, the bindings; every SELECT in which a free column stands joins it, and shows for which
-binding each of its rows is: groups, window functions, set operations and LIMIT are done for each
-binding. The query around then joins the result by the values.
+The free columns of a subquery are those of the outer query. Their distinct values are a relation,
+the domain. Every SELECT in which a free column stands joins it, and shows for which row of the
+domain each of its rows is: GROUP BY, window functions, set operations and LIMIT are done for each
+row of the domain. The outer query then joins the result on these columns.
 
 Source: Neumann and Kemper, "Unnesting Arbitrary Queries", BTW 2015, §3: the dependent join with
-the bindings, pushed down to where no column is free.
+the domain, pushed down to where no column is free.
 """
 
 from __future__ import annotations
@@ -17,68 +17,30 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from python_ivm.algebra.columns import first_free
-from python_ivm.bind.functions.aggregates import (
+from python_ivm.bind.grouping.grouping_sets import has_only_keys
+from python_ivm.bind.subqueries.correlation import is_outer_aggregate, no_rule, outer_columns
+from python_ivm.bind.windows.window_functions import with_named_windows
+from python_ivm.functions.aggregates import (
     core,
     function_name,
+    has_aggregate,
     is_aggregate_call,
     or_of_no_rows,
 )
-from python_ivm.bind.grouping.grouping_sets import has_only_keys
-from python_ivm.bind.grouping.keys import has_aggregate
-from python_ivm.bind.windows.window_functions import with_named_windows
-from python_ivm.errors import NotYetImplemented
-from python_ivm.parse.parser import position
-from python_ivm.qualify.relations import names_in_from
+from python_ivm.parse.trees import quoted_column
 
 _FREE = "free"
-"""The note on what is free, by its name among the bindings, and on CTEs in which that stands."""
-
-
-def no_rule(what: str, node: exp.Expr) -> NotYetImplemented:
-    """The error for a correlated subquery."""
-    return NotYetImplemented(what, operator="correlated subquery", **position(node))
-
-
-def field_to_spark(column: exp.Column) -> NotYetImplemented:
-    """The error for a table of the query around that has the name of a column of the subquery."""
-    return NotYetImplemented(
-        f"{column.table}.{column.name}, which to Spark is a field of a column "
-        f"{column.table} of the subquery,",
-        operator="correlated subquery",
-        hint="Give the table of the query further out another alias.",
-        **position(column),
-    )
-
-
-def outer_columns(node: exp.Expr, within: exp.Expr | None = None) -> list[exp.Column]:
-    """The columns in an expression that belong to a query around a tree, or a copy of it."""
-    top = within or node
-    return [c for c in node.find_all(exp.Column) if c.table and not _belongs_within(c, top)]
-
-
-def _belongs_within(column: exp.Column, top: exp.Expr) -> bool:
-    """Whether a column's relation stands in the FROM of a SELECT between it and the tree's top."""
-    node: exp.Expr = column
-    derived = False
-    while node is not top and node.parent is not None:
-        below, node = node, node.parent
-        if isinstance(node, (exp.From, exp.Join)) and not isinstance(below, exp.Lateral):
-            derived = not (isinstance(node, exp.Join) and below.arg_key == "on")
-        if isinstance(node, exp.Select):
-            if not derived and column.table in names_in_from(node):
-                return True
-            derived = False
-    return False
+"""The note on a free column: its name in the domain. On a table: its CTE has a free column."""
 
 
 @dataclass(frozen=True)
 class Unnested:
-    """A subquery that names a relation of bindings instead of the query around it.
+    """A subquery that names its domain instead of the outer query.
 
     Attributes:
-        tree: The subquery; behind its own columns it shows those of the bindings.
-        free: The columns and aggregates of the query around that it named.
-        names: What the bindings' columns are called, in the same order.
+        tree: The subquery; behind its own columns it shows those of the domain.
+        free: The columns and aggregates of the outer query that it named.
+        names: What the domain's columns are called, in the same order.
     """
 
     tree: exp.Query
@@ -86,15 +48,15 @@ class Unnested:
     names: tuple[str, ...]
 
 
-def unnest(tree: exp.Query, bindings: str) -> Unnested:
-    """Let a correlated subquery join a relation of bindings.
+def unnest(tree: exp.Query, domain: str) -> Unnested:
+    """Let a correlated subquery join its domain.
 
     Args:
         tree: The subquery; it stays as it is.
-        bindings: The name of the relation.
+        domain: The domain's name.
 
     Raises:
-        NotYetImplemented: For clauses that cannot be done for each binding.
+        NotYetImplemented: For clauses that cannot be done for each row of the domain.
     """
     copied = tree.copy()
     taken = {c.name for c in copied.find_all(exp.Column)} | {a.alias for a in _aliases(copied)}
@@ -102,34 +64,22 @@ def unnest(tree: exp.Query, bindings: str) -> Unnested:
     for node in _free_parts(copied):
         if node not in names:
             wanted = node.name if isinstance(node, exp.Column) else function_name(core(node))
-            new = first_free(f"{bindings}_{wanted}", lambda name: name not in taken)
+            new = first_free(f"{domain}_{wanted}", lambda name: name not in taken)
             taken.add(new)
             names[node.copy()] = new
         node.meta[_FREE] = names[node]
-    unnesting = _Unnesting(bindings, tuple(names.values()))
+    unnesting = _Unnesting(domain, tuple(names.values()))
     done = unnesting.query(copied)
     if unnesting.is_free(done):
         raise no_rule("A correlated CTE in a subquery further inside", tree)
     return Unnested(done, tuple(names), tuple(names.values()))
 
 
-def has_outer_aggregate(tree: exp.Query) -> bool:
-    """Whether a condition of a subquery asks for an aggregate of the query around it."""
-    around = {id(column) for column in outer_columns(tree)}
-    return bool(around) and any(_is_outer_aggregate(node, around) for node in tree.walk())
-
-
-def _is_outer_aggregate(node: exp.Expr, around: set[int]) -> bool:
-    """Whether an aggregate's columns are all among those of the query around."""
-    columns = list(node.find_all(exp.Column)) if is_aggregate_call(node) else []
-    return bool(columns) and all(id(column) in around for column in columns)
-
-
 def _free_parts(tree: exp.Query) -> list[exp.Expr]:
-    """The columns and aggregates of the query around that a subquery names."""
+    """The columns and aggregates of the outer query that a subquery names."""
     free = outer_columns(tree)
     around = {id(column) for column in free}
-    calls = [node for node in tree.walk() if _is_outer_aggregate(node, around)]
+    calls = [node for node in tree.walk() if is_outer_aggregate(node, around)]
     inside = {id(column) for call in calls for column in call.find_all(exp.Column)}
     return [*calls, *(column for column in free if id(column) not in inside)]
 
@@ -143,15 +93,15 @@ class _Unnesting:
     """Rewrites one subquery in place.
 
     Attributes:
-        bindings: The relation of bindings.
-        names: Its columns.
+        domain: The domain's name.
+        names: The names of its columns.
     """
 
-    bindings: str
+    domain: str
     names: tuple[str, ...]
 
     def query(self, tree: exp.Query) -> exp.Query:
-        """A query with the bindings' columns behind its own."""
+        """A query with the domain's columns behind its own."""
         inner = tree.unnest()
         if not isinstance(inner, exp.Query):
             raise no_rule(f"{inner.key.upper()} as a correlated subquery", tree)
@@ -186,12 +136,12 @@ class _Unnesting:
         return any(n.meta.get(_FREE) for n in node.walk())
 
     def _of(self, relation: str) -> dict[str, exp.Column]:
-        return {name: _column(name, relation) for name in self.names}
+        return {name: quoted_column(name, relation) for name in self.names}
 
     def _outputs(self, relation: str) -> list[exp.Expr]:
         return [exp.alias_(c, name, quoted=True) for name, c in self._of(relation).items()]
 
-    def _joined_by_binding(self, one: str, other: str) -> exp.Expr:
+    def _joined_on_domain(self, one: str, other: str) -> exp.Expr:
         pairs = zip(self._of(one).values(), self._of(other).values(), strict=True)
         return exp.and_(*(exp.NullSafeEQ(this=a, expression=b) for a, b in pairs))
 
@@ -224,30 +174,30 @@ class _Unnesting:
         return tree
 
     def _bind(self, tree: exp.Expr, relation: str) -> None:
-        """Let free columns name a relation with the bindings instead."""
+        """Let free columns name a relation that has the domain's columns."""
         columns = self._of(relation)
         for node in [n for n in tree.walk() if n.meta.get(_FREE) in columns]:
             node.replace(columns[node.meta[_FREE]].copy())
 
     def _from(self, tree: exp.Select) -> str:
-        """Put the bindings into FROM; the name of a relation that has them in every row."""
+        """Put the domain into FROM; the name of a relation that has its columns in every row."""
         from_ = tree.args.get("from_")
         first = from_.this if from_ is not None else None
         joins = list(tree.args.get("joins") or [])
         keeps_right = any(join.side in ("RIGHT", "FULL") for join in joins)
         if keeps_right and any(self.is_free(part) for part in (first, *joins) if part is not None):
             raise no_rule("A RIGHT or FULL JOIN of correlated relations", tree)
-        relation = self.bindings
-        if first is not None and self._has_bindings(first):
+        relation = self.domain
+        if first is not None and self._has_domain(first):
             relation = first.alias_or_name
         for join in joins:
-            if self._has_bindings(join.this):
-                same = self._joined_by_binding(relation, join.this.alias_or_name)
+            if self._has_domain(join.this):
+                same = self._joined_on_domain(relation, join.this.alias_or_name)
                 on = join.args.get("on")
                 join.set("on", same if on is None else exp.and_(on, same))
                 if join.kind == "CROSS":
                     join.set("kind", None)
-        if relation != self.bindings:
+        if relation != self.domain:
             return relation
         if first is not None:
             if keeps_right:
@@ -261,8 +211,8 @@ class _Unnesting:
         tree.set("joins", joins)
         return relation
 
-    def _has_bindings(self, item: exp.Expr) -> bool:
-        """Whether an item of FROM shows the bindings; a derived table does from now on."""
+    def _has_domain(self, item: exp.Expr) -> bool:
+        """Whether an item of FROM has the domain's columns; a derived table gets them."""
         if (
             isinstance(item, exp.Subquery)
             and self.is_free(item)
@@ -273,13 +223,13 @@ class _Unnesting:
         return isinstance(item, exp.Table) and bool(item.meta.pop(_FREE, False))
 
     def _one_row(self, tree: exp.Select) -> exp.Select:
-        """Aggregates without GROUP BY: one row for each binding, also where it has no rows."""
+        """Aggregates without GROUP BY: one row for each row of the domain, also over no rows."""
         limit = tree.args.get("limit")
         none = limit is not None and not _whole_number(limit, 0)
         windows = any(item.find(exp.Window) for item in tree.selects)
         if none or windows or tree.args.get("offset") or tree.args.get("qualify"):
             raise no_rule("An aggregate beside other clauses in a correlated subquery", tree)
-        groups = f"{self.bindings}_groups"
+        groups = f"{self.domain}_groups"
         measures: dict[exp.Expr, str] = {}
         having = tree.args.get("having")
         shown = [*tree.selects, *([having.this] if having is not None else [])]
@@ -293,14 +243,14 @@ class _Unnesting:
         self._bind(inner, relation)
         inner.set("expressions", [*inner.selects, *self._outputs(relation)])
         inner.group_by(*(c.copy() for c in self._of(relation).values()), copy=False)
-        same = self._joined_by_binding(self.bindings, groups)
+        same = self._joined_on_domain(self.domain, groups)
         outer = exp.Select()
         self._from(outer)
         outer.append("joins", exp.Join(this=inner.subquery(groups), side="LEFT", on=same))
         if having is not None:
             outer.where(values.pop(), copy=False)
-        outer.set("expressions", [*values, *self._outputs(self.bindings)])
-        self._bind(outer, self.bindings)
+        outer.set("expressions", [*values, *self._outputs(self.domain)])
+        self._bind(outer, self.domain)
         return outer
 
     def _over_groups(self, value: exp.Expr, groups: str, measures: dict[exp.Expr, str]) -> exp.Expr:
@@ -310,9 +260,9 @@ class _Unnesting:
             if not is_aggregate_call(node) or node.find_ancestor(exp.Query) is not None:
                 return node
             if node.meta.get(_FREE):
-                raise no_rule("An aggregate of the query around in a subquery's list", node)
+                raise no_rule("An aggregate of the outer query in a subquery's list", node)
             name = measures.setdefault(node, f"value_{len(measures) + 1}")
-            column = _column(name, groups)
+            column = quoted_column(name, groups)
             return or_of_no_rows(node, column)
 
         return value.copy().transform(over)
@@ -320,11 +270,11 @@ class _Unnesting:
     # -- first rows --------------------------------------------------------------------------
 
     def _inside_out(self, tree: exp.Query) -> tuple[exp.Select, str, list[exp.Ordered]]:
-        """A DISTINCT or a set operation with bindings as a derived table, its order over that."""
-        label = f"{self.bindings}_rows"
+        """A DISTINCT or a set operation as a derived table, and its ORDER BY over that."""
+        label = f"{self.domain}_rows"
         order = tree.args.get("order")
         items = tree.selects[: -len(self.names)]
-        columns = {i.alias_or_name: _column(i.alias_or_name, label) for i in items}
+        columns = {i.alias_or_name: quoted_column(i.alias_or_name, label) for i in items}
         values = {i.unalias(): columns[i.alias_or_name] for i in items}
         outer = exp.Select().select(*(exp.alias_(c, name) for name, c in columns.items()))
         for clause in ("limit", "offset"):
@@ -345,8 +295,8 @@ class _Unnesting:
         return outer, label, [key.copy().transform(over) for key in written]
 
     def _first_rows(self, tree: exp.Select, relation: str, order: list[exp.Ordered]) -> exp.Select:
-        """LIMIT and OFFSET: the rows by their number within a binding."""
-        label, rank = f"{self.bindings}_ranked", f"{self.bindings}_rank"
+        """LIMIT and OFFSET: the rows by their number within a row of the domain."""
+        label, rank = f"{self.domain}_ranked", f"{self.domain}_rank"
         keys = order or [exp.Ordered(this=s.unalias().copy()) for s in tree.selects]
         limit, offset = (tree.args.get(k) for k in ("limit", "offset"))
         number = exp.Window(
@@ -361,11 +311,11 @@ class _Unnesting:
             tree.set(clause, None)
         outer = exp.Select().from_(tree.subquery(label))
         outer = outer.select(
-            *(exp.alias_(_column(n, label), n, quoted=True) for n in names),
+            *(exp.alias_(quoted_column(n, label), n, quoted=True) for n in names),
             *self._outputs(label),
         )
         first = _whole_number(offset, 0)
-        at = _column(rank, label)
+        at = quoted_column(rank, label)
         if first:
             outer.where(exp.GT(this=at.copy(), expression=exp.Literal.number(first)), copy=False)
         if limit is not None:
@@ -382,10 +332,6 @@ class _Unnesting:
             return self._first_rows(*self._inside_out(tree))
         tree.set("order", None)
         return tree
-
-
-def _column(name: str, relation: str) -> exp.Column:
-    return exp.column(name, table=relation, quoted=True)
 
 
 def within_keys(select: exp.Select, keys: Sequence[exp.Expr]) -> None:

@@ -1,20 +1,21 @@
 """Window functions in expressions: one Window operator for each PARTITION BY.
 
-Where a function's value depends on the order of rows that its ORDER BY leaves equal, all columns
-that the query uses complete the order. The value is then one that Spark could give, and the same
-one whenever the partition is computed again (docs/decisions/0011).
+A function's value may depend on the order of rows that its ORDER BY leaves equal. Then all columns
+that the query uses complete the order: the value is one that Spark could give, and the same one
+whenever the partition is computed again (docs/decisions/0011).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, Named, columns_of, substitute, under
 from python_ivm.algebra.nodes import Node, Window
-from python_ivm.bind.functions.aggregates import (
+from python_ivm.bind.scope import ModelScope
+from python_ivm.errors import InvalidModel, NotYetImplemented
+from python_ivm.functions.aggregates import (
     APPROXIMATE,
     MAINTAINED,
     ORDERED,
@@ -23,18 +24,13 @@ from python_ivm.bind.functions.aggregates import (
     function_name,
     ignores_nulls,
 )
-from python_ivm.bind.functions.determined import RowOrder, determined, is_choice
-from python_ivm.errors import InvalidModel, NotYetImplemented
-from python_ivm.parse.parser import position
-
-if TYPE_CHECKING:
-    from python_ivm.bind.binder import Binder
+from python_ivm.functions.deterministic_choice import RowOrder, determined, is_choice
+from python_ivm.functions.window_frames import RANGE, ROWS, frame, totally_ordered
+from python_ivm.parse.trees import position
 
 _CLAUSES = ("partition_by", "order", "spec")
 _PEERS_ALIKE = frozenset({"rank", "dense_rank", "percent_rank", "cume_dist"})
 _BY_ROW = frozenset({"row_number", "ntile", "lag", "lead"})
-WHOLE, ROWS, RANGE = "whole", "rows", "range"
-"""What a frame is: the whole partition, a number of rows, or rows together with their peers."""
 
 
 def with_named_windows(tree: exp.Select) -> exp.Select:
@@ -71,11 +67,13 @@ def with_named_windows(tree: exp.Select) -> exp.Select:
     return copied
 
 
-def bind(binder: Binder, node: Node, expressions: list[exp.Expr]) -> tuple[Node, list[exp.Expr]]:
+def computed(
+    binder: ModelScope, node: Node, expressions: list[exp.Expr]
+) -> tuple[Node, list[exp.Expr]]:
     """Compute the window functions of expressions.
 
     Args:
-        binder: Gives names; is told where one of several results is chosen.
+        binder: Gives names; notes where the plan takes one of several results.
         node: The rows.
         expressions: Expressions over its columns, with window functions in them.
 
@@ -109,7 +107,7 @@ def _nests(window: exp.Window) -> bool:
 
 
 def _extended(
-    binder: Binder,
+    binder: ModelScope,
     node: Node,
     expressions: list[exp.Expr],
     partition: tuple[exp.Expr, ...],
@@ -138,46 +136,10 @@ def _extended(
     return Window(node, relation, items, partition, tuple(functions)), above
 
 
-def frame(window: exp.Expr) -> str:
-    """What a window's frame is: :data:`WHOLE`, :data:`ROWS` or :data:`RANGE`."""
-    spec = window.args.get("spec")
-    if spec is None:
-        return WHOLE if window.args.get("order") is None else RANGE
-    bounds = [str(spec.args.get(k)).upper() for k in ("start", "start_side", "end", "end_side")]
-    if bounds == ["UNBOUNDED", "PRECEDING", "UNBOUNDED", "FOLLOWING"]:
-        return WHOLE
-    return ROWS if str(spec.args.get("kind")).upper() == "ROWS" else RANGE
-
-
-def everything() -> exp.WindowSpec:
-    """The frame of all rows, one after the other."""
-    return exp.WindowSpec(
-        kind="ROWS", start="UNBOUNDED", start_side="PRECEDING", end="UNBOUNDED",
-        end_side="FOLLOWING",
-    )  # fmt: skip
-
-
-def rows_so_far() -> exp.WindowSpec:
-    """The frame of all rows up to the current one."""
-    return exp.WindowSpec(kind="ROWS", start="UNBOUNDED", start_side="PRECEDING", end="CURRENT ROW")
-
-
-def totally_ordered(window: exp.Expr, ties: Sequence[exp.Expr]) -> exp.Expr:
-    """The window with an order that ``ties`` complete, over the same frame."""
-    copied = window.copy()
-    if frame(window) == WHOLE:
-        copied.set("spec", everything())
-    order = window.args.get("order")
-    keys = [k.copy() for k in order.expressions] if order is not None else []
-    more = [exp.Ordered(this=t.copy(), nulls_first=True) for t in ties]
-    copied.set("order", exp.Order(expressions=[*keys, *more]))
-    return copied
-
-
 class _Determined:
     """One window function, in a form whose value does not depend on the order of equal rows."""
 
-    def __init__(self, window: exp.Window, ties: list[exp.Expr], binder: Binder) -> None:
+    def __init__(self, window: exp.Window, ties: list[exp.Expr], binder: ModelScope) -> None:
         self.window = window
         self.ties = ties
         self.binder = binder

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from python_ivm.bind.binder import Query, bind
+from python_ivm.bind.binder import bind
+from python_ivm.bind.query import Query
 from python_ivm.errors import NotYetImplemented
 from python_ivm.parse.parser import parse
 from python_ivm.qualify.schema import TableSchema

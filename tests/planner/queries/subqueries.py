@@ -50,7 +50,7 @@ class Subqueries(Expressions):
         return text, columns
 
     def correlated(self, scope: list[Column], columns: list[Column], most: int = 2) -> list[str]:
-        """Conditions that compare columns of the query around with the subquery's."""
+        """Conditions that compare columns of the outer query with the subquery's."""
         outer = [c for c in scope if "." in c.ref]
         own = {c.name.lower() for c in columns}  # hide what a USING merged under such a name
         merged = [c for c in scope if "." not in c.ref and c.ref.lower() not in own]

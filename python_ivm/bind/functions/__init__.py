@@ -1,1 +1,0 @@
-"""What the binder knows of aggregate and window functions."""

@@ -1,0 +1,1 @@
+"""What the planner knows of Spark's functions, for every step that reads or writes their calls."""
