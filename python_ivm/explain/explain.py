@@ -185,7 +185,12 @@ def _anew(
     clock = model.clock(found.bookmark)
     planned = recompute(how.layout)
     merge = statements.merge_statement(model.request, planned, current, clock, found.version)
-    return [_section("When a change would be dearer to follow, or cannot be", merge.sql)]
+    return [
+        _section(
+            "When a change is more expensive to follow than to recompute, or cannot be followed",
+            merge.sql,
+        )
+    ]
 
 
 def _layouts(keys: Collection[Key], state: str) -> list[str]:

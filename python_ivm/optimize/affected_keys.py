@@ -1,16 +1,16 @@
 """Affected keys: where a change may have an effect, found with less work than the change itself.
 
-Affected groups, partitions and rows are looked up anew, now and before, so that one too many does
-no harm: it cancels out. To name them takes less than the delta itself. No row is looked up to see
-whether its match in an outer join or a subquery came or went; of an aggregate whose keys alone are
-asked for no value is computed; and a table that is joined, but neither filters nor gives a column,
-is not read.
+A delta looks up affected groups, partitions and rows in the pre-state and in the post-state. One too
+many does no harm: it cancels out. So a superset of the keys is enough, and a superset takes less
+work than the delta. It does not look up whether a row's match in an outer join or a subquery came
+or went. It computes no value of an aggregate of which only the keys are asked for. It does not read
+a table that is joined, but neither filters nor gives a column.
 
-Rows are told without counts, and nothing on the way may net them: a row too many with the count -1
-would hide one.
+The keys have no counts, and nothing on the way may net them: one row too many with the count -1
+would hide an affected row.
 
-Values that are equal may differ: 0.0 and -0.0 are one group and two texts. A row of a group tells
-the group's key up to equality only, and so does one of a partition for its other rows.
+Equal values may differ: 0.0 and -0.0 are one group and two texts. A group's row knows the group's
+key up to equality only, and so does a partition's row. Decision 0034.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class _Affected:
     inner: Inner
 
     def rows(self, node: Node, wanted: _Wanted) -> list[Term]:
-        """Terms that have the wanted columns of an operator's touched rows."""
+        """Terms that have the wanted columns of an operator's affected rows."""
         if not self.changes.touches(node):
             return []
         match node:
@@ -193,7 +193,7 @@ class _Affected:
         self, part: Node, others: list[Node], conditions: Sequence[exp.Expr], place: int,
         wanted: _Wanted,
     ) -> list[Term]:  # fmt: skip
-        """Touched rows of one input joined to those of the others that are needed."""
+        """Affected rows of one input, joined to those of the other inputs that are needed."""
         conditions = _spared(part, conditions, wanted)
         kept, conditions = _needed(others, conditions, wanted, part)
         before = sum(any(other is k for k in kept) for other in others[:place])
@@ -247,7 +247,7 @@ class _Affected:
         return terms
 
     def _semi_joined(self, node: nodes.SemiJoin, wanted: _Wanted) -> list[Term]:
-        """The left side's rows that match (or do not), and those that match a touched right row."""
+        """The left side's rows that match (or do not), and those that match an affected right row."""
         right = self.changes.post(node.right)
         needed = wanted.and_by(node.conditions)
         terms = [
@@ -267,7 +267,7 @@ class _Affected:
     def _matching(
         self, node: nodes.LeftJoin | nodes.SemiJoin | nodes.Mark, wanted: _Wanted
     ) -> list[Term]:
-        """The left side's rows before that match a touched right row."""
+        """The left side's rows before that match an affected right row."""
         if not self.changes.touches(node.right):
             return []
         left = self.changes.pre(node.left)

@@ -21,4 +21,4 @@ def cheaper_recompute(merge: Merge, context: Context) -> Merge:
     if other is None or not merge.follows:
         return merge
     sources = merge.follows - {CLOCK}
-    return other if context.cost.is_dearer(merge.rows, other.rows, sources) else merge
+    return other if context.cost.is_more_expensive(merge.rows, other.rows, sources) else merge

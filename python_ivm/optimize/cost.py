@@ -14,46 +14,42 @@ from python_ivm.sources.history import DataFile
 from python_ivm.state.layout import STATE
 
 FEW_ROWS = 20_000
-"""Changed rows, of all sources together."""
+"""A change is small up to so many rows, of all sources together."""
 FEW_BYTES = 32 * 2**20
-"""Bytes of the tables that are read whole, as Delta has stored them."""
+"""Up to so many bytes read, a statement is planned once and interpreted."""
 SOME_BYTES = 64 * 2**20
-"""Up to so many it takes longer to compile code than to do without it."""
+"""Up to so many bytes read, compiling code takes longer than it saves."""
 DROPPED = 0.25
-"""A byte counts for so much where code is not compiled, if few rows are left right after reading:
-the others are only looked at. (Compiled, they cost more of the rest: :data:`FEW_LEFT`.)"""
-STATE_WEIGHT = 3
-"""A byte of a state counts for so many: its rows are short, some numbers without texts."""
-OPERATOR = 2 * 2**20
-"""So many bytes are read in the time that an operator of a plan takes by itself."""
-CHANGED_ROW = 100
-"""Bytes of the change feed for each changed row, of which it has the old and the new values."""
+"""What a byte counts in interpreted code where a bound drops most rows right after reading."""
 FEW_LEFT = 0.4
-"""A byte counts for so much if few rows are left right after reading: the others are dropped."""
-_DEARER = 1.25
-"""So many times dearer than to compute the query anew must it be to follow a change: both costs are
-guesses."""
-_WORTH = 32 * 2**20
-"""Nor is a saving of fewer bytes worth it: refreshes of small tables stay as they are expected."""
-_FAR = 128 * 2**20
-"""A table of fewer bytes is read as fast as it is asked which part is needed."""
-_FRACTION = 2
-"""So many times more must be read of it than to find the keys of that part."""
-
-
+"""What a byte counts in compiled code where a bound drops most rows right after reading."""
+STATE_WEIGHT = 3
+"""What a byte of a state counts: its rows are short, mostly numbers."""
+OPERATOR = 2 * 2**20
+"""The bytes that are read in the time that Spark needs to plan and start one operator."""
+CHANGED_ROW = 100
+"""Bytes of the change feed for each changed row, with its old and its new values."""
 SMALL = 8 * 2**20
-"""Up to so many bytes a table is read as fast as its files are chosen."""
+"""Up to so many bytes, reading a table takes no longer than choosing its files."""
+_MUCH_MORE = 1.25
+"""To recompute pays where following costs so many times more: both costs are estimates."""
+_WORTH = 32 * 2**20
+"""To recompute pays where it saves so many bytes: small tables are refreshed as users expect."""
+_FAR = 128 * 2**20
+"""Up to so many bytes, reading a table takes no longer than asking which part is needed."""
+_FRACTION = 2
+"""A lookahead pays where it spares so many times what it reads itself."""
 
 
 class Execution(Enum):
     """How Spark is to run a statement, by how much it reads (docs/decisions/0021)."""
 
     USUAL = "usual"
-    """As the session's settings say."""
+    """By the session's settings."""
     INTERPRETED = "interpreted"
-    """Without generated code: to compile it takes longer than it saves."""
+    """Without generated code: compiling it takes longer than it saves."""
     PLANNED_ONCE = "planned_once"
-    """Nor planned anew by what its stages turn out to give: each of them gives little."""
+    """Without generated code and without adaptive execution: each stage gives little."""
 
 
 class Statistics(Protocol):
@@ -110,8 +106,8 @@ class Cost:
                 return Execution.USUAL
         return Execution.PLANNED_ONCE if total <= FEW_BYTES else Execution.INTERPRETED
 
-    def is_dearer(self, following: Node, anew: Node, sources: Collection[str]) -> bool:
-        """Whether to follow what changed costs more than to compute the query anew.
+    def is_more_expensive(self, following: Node, anew: Node, sources: Collection[str]) -> bool:
+        """Whether to follow what changed costs more than to recompute the query.
 
         Bytes are counted, and operators, each of which Spark plans and starts: of large tables the
         bytes tell, of small ones the operators. Where either is not known, the change is followed;
@@ -128,7 +124,7 @@ class Cost:
         if follow is None or follow <= _WORTH:  # then no size is asked for the other
             return False
         compute = self._cost(anew)
-        return compute is not None and follow > max(_DEARER * compute, compute + _WORTH)
+        return compute is not None and follow > max(_MUCH_MORE * compute, compute + _WORTH)
 
     def keeps_state(self, differing: Node, fresh: Node) -> bool:
         """Whether to look for what differs from the state takes little more than to replace it.
@@ -140,7 +136,7 @@ class Cost:
         look, replaced = self._cost(differing), self._cost(fresh)
         if look is None or replaced is None:
             return False
-        return look <= _DEARER * replaced + _WORTH
+        return look <= _MUCH_MORE * replaced + _WORTH
 
     def pays_to_ask(self, near: Node, far: Read, key: str) -> bool:
         """Whether a plan's rows are found for a fraction of what they spare to read of a table.

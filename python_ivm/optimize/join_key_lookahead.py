@@ -1,8 +1,8 @@
 """Lookahead of join keys: what a change is joined with first bounds the large table after it.
 
-A nation that changed has no key of a line; its suppliers have. They are found by joining the change
-with a small table, which is done twice then: once to ask for the keys, once in the refresh. And of
-a thousand lines that changed few may have a part that the query asks for.
+A nation that changed has no key of an order line; its suppliers have. The keys are found by joining
+the change with a small table. That join runs twice: once to ask for the keys, once in the MERGE.
+And of a thousand changed lines few may have a part that the query asks for. Decision 0036.
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
-"""Bounds in front of conditions that are expensive to compute, as Spark does not move them there.
+"""Predicate ordering: bounds come before predicates that are expensive to compute.
 
-Spark moves a bound on a key down to the tables that have it, but computes a table's conditions in
-the order in which they come there: what the query itself asks first, and only of what is left
-whether it has one of ten keys. A regular expression for each of fifteen million comments so takes
-three times as long as to read them. Where a plan has such a condition, the bounds that hold for
-its rows are written before it.
+Spark moves a bound on a key down to the table that has it. But there it computes the table's
+predicates in the order in which they arrive: first the query's own, and the bound only for the rows
+that are left. A regular expression over fifteen million comments takes three times as long as
+reading them. So the bounds that hold for the rows of an expensive predicate are written before it.
+
+Source: Hellerstein and Stonebraker, "Predicate Migration: Optimizing Queries with Expensive
+Predicates", SIGMOD 1993.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def plan_refresh(
 
 
 class Planner:
-    """Plans one refresh, from the cheapest question to the dearest."""
+    """Plans one refresh, from the cheapest question to the most expensive."""
 
     def __init__(self, request: Request, warehouse: Warehouse) -> None:
         """Read the model, and refuse what no rebuild would cure."""

@@ -550,7 +550,7 @@ def test_the_view_equals_its_query_through_random_rounds(
 
 def test_it_does_where_every_round_is_computed_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     """Which of the two a refresh does is a question of cost (``state/anew.py``)."""
-    monkeypatch.setattr(Cost, "is_dearer", lambda *plans: True)
+    monkeypatch.setattr(Cost, "is_more_expensive", lambda *plans: True)
     reasons = {name: through_random_rounds(name, 1) for name in [*QUERIES, *CHOICES]}
     followed = {name for name, found in reasons.items() if "CHANGED" in found}
     for name in followed:  # a map may be stored, of which Spark cannot tell whether it changed

@@ -141,7 +141,7 @@ def test_every_view_equals_its_query_after_every_round_of_changes(case: Case) ->
 def test_every_view_that_is_computed_anew_equals_its_query(case: Case) -> None:
     note(case.told())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Cost, "is_dearer", lambda *plans: True)
+        patch.setattr(Cost, "is_more_expensive", lambda *plans: True)
         patch.setattr(Cost, "keeps_state", lambda *plans: True)
         check_by_duckdb(case)
 

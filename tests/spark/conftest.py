@@ -58,5 +58,5 @@ def rounds(pytestconfig: pytest.Config) -> int:
 def follow_changes() -> Iterator[None]:
     """Refreshes follow what changed, though views of such small tables are cheaper anew."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Cost, "is_dearer", lambda *plans: False)
+        patch.setattr(Cost, "is_more_expensive", lambda *plans: False)
         yield

@@ -10,7 +10,7 @@ from tests.spark.workbench import Bench
 
 @pytest.fixture(autouse=True)
 def anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Cost, "is_dearer", lambda *plans: True)
+    monkeypatch.setattr(Cost, "is_more_expensive", lambda *plans: True)
 
 
 def test_only_rows_that_differ_are_written(bench: Bench) -> None:

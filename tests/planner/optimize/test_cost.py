@@ -231,8 +231,8 @@ def test_commits_add_up() -> None:
     assert found.rows == 2
 
 
-def is_dearer(model: Sizes, following: Node, anew: Node, rows: int | None = 1) -> bool:
-    return Cost(model, {"s.a": rows}).is_dearer(following, anew, {"s.a"})
+def is_more_expensive(model: Sizes, following: Node, anew: Node, rows: int | None = 1) -> bool:
+    return Cost(model, {"s.a": rows}).is_more_expensive(following, anew, {"s.a"})
 
 
 def both_states() -> Node:
@@ -271,10 +271,10 @@ def query() -> Node:
         "less",
     ],
 )
-def test_what_reads_more_than_the_query_is_dearer(
+def test_what_reads_more_than_the_query_is_more_expensive(
     sizes: dict[str, int | None], rows: int | None, dearer: bool
 ) -> None:
-    assert is_dearer(Sizes(sizes), both_states(), query(), rows) is dearer
+    assert is_more_expensive(Sizes(sizes), both_states(), query(), rows) is dearer
 
 
 def test_many_operators_cost_as_much_as_bytes() -> None:
@@ -283,8 +283,8 @@ def test_many_operators_cost_as_much_as_bytes() -> None:
         deep = Project(
             deep, f"p{number}", tuple(Named(c.name, c.expression()) for c in deep.schema[:1])
         )
-    assert is_dearer(Sizes({}), deep, query())
-    assert not is_dearer(Sizes({}), query(), deep)
+    assert is_more_expensive(Sizes({}), deep, query())
+    assert not is_more_expensive(Sizes({}), query(), deep)
 
 
 def test_bounded_reads_of_a_table_cost_the_part_that_they_leave() -> None:
@@ -292,9 +292,9 @@ def test_bounded_reads_of_a_table_cost_the_part_that_they_leave() -> None:
     spread = Sizes({"s.b": 2**30}, files((1, 10**7), (1, 10**7), (1, 10**7)))
     anew = Scan("s.a", "a", ("k",))
     for bounds in (keys(7), keys(10**4, 10**5, every=False)):
-        assert not is_dearer(apart, joined(*bounds), anew)
-        assert is_dearer(spread, joined(*bounds), anew)
-    assert is_dearer(apart, joined(*keys(1, 10**7, every=False)), anew)
+        assert not is_more_expensive(apart, joined(*bounds), anew)
+        assert is_more_expensive(spread, joined(*bounds), anew)
+    assert is_more_expensive(apart, joined(*keys(1, 10**7, every=False)), anew)
 
 
 def test_bytes_of_which_few_rows_are_left_count_for_less() -> None:
@@ -308,9 +308,9 @@ def test_bytes_of_which_few_rows_are_left_count_for_less() -> None:
         parts = tuple(Join((change, state), (OWN, *bounds)) for state in states)
         return UnionAll(parts, "both", ("a_k", "n", "b_k", "w"))
 
-    assert not is_dearer(Sizes(whole, spread), both(*keys(7, 10**6)), query())
-    assert is_dearer(Sizes(whole, spread), both(*keys(7, 10**6, every=False)), query())
-    assert is_dearer(Sizes(whole, spread), both(), query())
+    assert not is_more_expensive(Sizes(whole, spread), both(*keys(7, 10**6)), query())
+    assert is_more_expensive(Sizes(whole, spread), both(*keys(7, 10**6, every=False)), query())
+    assert is_more_expensive(Sizes(whole, spread), both(), query())
 
 
 def test_a_table_of_unknown_files_is_taken_for_laid_out_by_what_bounds_it() -> None:
@@ -325,5 +325,5 @@ def test_a_table_of_unknown_files_is_taken_for_laid_out_by_what_bounds_it() -> N
     assert found is not None
     bound = exp.and_(*found.holds(ColumnRef("g", "k").expression(), or_null=False))
     anew = Scan("s.a", "a", ("k",))
-    assert not is_dearer(Sizes({"s.b": 2**40}), Filter(grouped, bound), anew)
-    assert is_dearer(Sizes({"s.b": 2**40}), grouped, anew)
+    assert not is_more_expensive(Sizes({"s.b": 2**40}), Filter(grouped, bound), anew)
+    assert is_more_expensive(Sizes({"s.b": 2**40}), grouped, anew)

@@ -202,7 +202,7 @@ COUNTED_TWICE = (
 
 
 @pytest.mark.parametrize(("rows", "reason"), [("1", "COMPUTED_ANEW"), (None, "CHANGED")])
-def test_a_change_that_is_dearer_to_follow_is_computed_anew(
+def test_a_change_that_is_more_expensive_to_follow_is_computed_anew(
     xs: OddLake, rows: str | None, reason: str
 ) -> None:
     """Both states of y are read to follow it, and the groups below the top; one to compute it."""
