@@ -1,7 +1,7 @@
 """Affected keys: where a change may have an effect, found with less work than the change itself.
 
-A delta looks up affected groups, partitions and rows in the pre-state and in the post-state. One too
-many does no harm: it cancels out. So a superset of the keys is enough, and a superset takes less
+A delta looks up affected groups, partitions and rows in the pre-state and in the post-state. One
+too many does no harm: it cancels out. So a superset of the keys is enough, and a superset takes less
 work than the delta. It does not look up whether a row's match in an outer join or a subquery came
 or went. It computes no value of an aggregate of which only the keys are asked for. It does not read
 a table that is joined, but neither filters nor gives a column.
@@ -247,7 +247,7 @@ class _Affected:
         return terms
 
     def _semi_joined(self, node: nodes.SemiJoin, wanted: _Wanted) -> list[Term]:
-        """The left side's rows that match (or do not), and those that match an affected right row."""
+        """The left side's rows that match (or do not), and those that match an affected row."""
         right = self.changes.post(node.right)
         needed = wanted.and_by(node.conditions)
         terms = [
