@@ -29,12 +29,7 @@ def delta(node: LeftJoin, changes: Changes, inner: Inner) -> list[Term]:
     terms = [
         replace(
             term,
-            plan=LeftJoin(
-                term.plan,
-                changes.post(node.right),
-                tuple(term.over(c) for c in node.conditions),
-                node.label,
-            ),
+            plan=with_matches(node, term, changes),
             title=f"{term.title} ⟕ {node.label}",
         )
         for term in inner(node.left, changes)
@@ -54,6 +49,12 @@ def delta(node: LeftJoin, changes: Changes, inner: Inner) -> list[Term]:
     if not plain:
         return [*terms, _joined_anew(node, found)]
     return [*terms, *_matched(node, changes, right_terms), _dangling(node, changes, found)]
+
+
+def with_matches(node: LeftJoin, term: Term, changes: Changes) -> LeftJoin:
+    """The rows of a left side's term with their matches in the post-state, or with NULLs."""
+    conditions = tuple(term.over(c) for c in node.conditions)
+    return LeftJoin(term.plan, changes.post(node.right), conditions, node.label)
 
 
 def _matched(node: LeftJoin, changes: Changes, right_terms: list[Term]) -> list[Term]:

@@ -16,16 +16,10 @@ from python_ivm.algebra.term import Changes, Inner, Term
 
 def delta(node: SemiJoin, changes: Changes, inner: Inner) -> list[Term]:
     """The left side's terms that match (or do not), and the rows whose match flipped."""
-    right = changes.post(node.right)
     terms = [
         replace(
             term,
-            plan=replace(
-                node,
-                left=term.plan,
-                right=right,
-                conditions=tuple(term.over(c) for c in node.conditions),
-            ),
+            plan=filtered(node, term, changes),
             title=f"{term.title} {'▷' if node.anti else '⋉'} {node.label}",
         )
         for term in inner(node.left, changes)
@@ -36,3 +30,9 @@ def delta(node: SemiJoin, changes: Changes, inner: Inner) -> list[Term]:
         title = f"rows whose match in {node.label} appeared or vanished"
         terms.append(Term(found.matched, count, False, title))
     return terms
+
+
+def filtered(node: SemiJoin, term: Term, changes: Changes) -> SemiJoin:
+    """The rows of a left side's term that match (or do not) in the post-state."""
+    conditions = tuple(term.over(c) for c in node.conditions)
+    return replace(node, left=term.plan, right=changes.post(node.right), conditions=conditions)

@@ -1,8 +1,8 @@
 """Affected keys: where a change may have an effect, found with less work than the change itself.
 
 A delta looks up affected groups, partitions and rows in the pre-state and in the post-state. One
-too many does no harm: it cancels out. So a superset of the keys is enough, and a superset takes less
-work than the delta. It does not look up whether a row's match in an outer join or a subquery came
+too many does no harm: it cancels out. So a superset of the keys is enough, and a superset takes
+less work than the delta. It does not look up whether a row's match in an outer join or a subquery came
 or went. It computes no value of an aggregate of which only the keys are asked for. It does not read
 a table that is joined, but neither filters nor gives a column.
 
@@ -26,7 +26,16 @@ from python_ivm.algebra.columns import ColumnRef, Named, beside, columns_of
 from python_ivm.algebra.nodes import Node
 from python_ivm.algebra.term import Changes, Inner, Term
 from python_ivm.algebra.walks import OncePerNode, over
-from python_ivm.delta import clock_filter, delta, filter, generate, repeat, union_all
+from python_ivm.delta import (
+    clock_filter,
+    delta,
+    filter,
+    generate,
+    left_join,
+    repeat,
+    semi_join,
+    union_all,
+)
 from python_ivm.delta.join import connected_order
 from python_ivm.optimize.context import Context
 from python_ivm.state.merge import Merge
@@ -212,15 +221,7 @@ class _Affected:
             return [*self.rows(node.left, wanted), *self._matching(node, wanted)]
         needed = wanted.and_by(node.conditions)
         terms = [
-            replace(
-                term,
-                plan=nodes.LeftJoin(
-                    term.plan,
-                    self.changes.post(node.right),
-                    tuple(term.over(c) for c in node.conditions),
-                    node.label,
-                ),
-            )
+            replace(term, plan=left_join.with_matches(node, term, self.changes))
             for term in self.rows(node.left, needed.within(node.left))
         ]
         left = self.changes.pre(node.left)
@@ -248,18 +249,9 @@ class _Affected:
 
     def _semi_joined(self, node: nodes.SemiJoin, wanted: _Wanted) -> list[Term]:
         """The left side's rows that match (or do not), and those that match an affected row."""
-        right = self.changes.post(node.right)
         needed = wanted.and_by(node.conditions)
         terms = [
-            replace(
-                term,
-                plan=replace(
-                    node,
-                    left=term.plan,
-                    right=right,
-                    conditions=tuple(term.over(c) for c in node.conditions),
-                ),
-            )
+            replace(term, plan=semi_join.filtered(node, term, self.changes))
             for term in self.rows(node.left, needed.within(node.left))
         ]
         return [*terms, *self._matching(node, wanted)]
