@@ -2,9 +2,9 @@
 
 A delta looks up affected groups, partitions and rows in the pre-state and in the post-state. One
 too many does no harm: it cancels out. So a superset of the keys is enough, and a superset takes
-less work than the delta. It does not look up whether a row's match in an outer join or a subquery came
-or went. It computes no value of an aggregate of which only the keys are asked for. It does not read
-a table that is joined, but neither filters nor gives a column.
+less work than the delta. It does not look up whether a row's match in an outer join or a subquery
+came or went. It computes no value of an aggregate of which only the keys are asked for. It does
+not read a table that is joined, but neither filters nor gives a column.
 
 The keys have no counts, and nothing on the way may net them: one row too many with the count -1
 would hide an affected row.
