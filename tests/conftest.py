@@ -20,6 +20,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="run every test on Spark, every operator's query and every round of TPC-H",
     )
+    parser.addoption(
+        "--ivm-update-golden",
+        action="store_true",
+        help="write plans and statements anew into the files of tests/fixtures, for review",
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

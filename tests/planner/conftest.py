@@ -18,11 +18,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=None,
         help="run this many random models instead of the default run's fixed ones",
     )
-    parser.addoption(
-        "--ivm-update-golden",
-        action="store_true",
-        help="write the emitted SQL anew into tests/planner/render/golden, for review",
-    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

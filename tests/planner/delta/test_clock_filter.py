@@ -99,35 +99,6 @@ def test_the_view_follows_the_clock_and_its_sources(days: Lake, name: str) -> No
         view.keep_up()
 
 
-def test_nothing_happens_while_the_date_stays_the_same(days: Lake) -> None:
-    view = View(days, QUERIES["window"])
-    on(days, START, "23:59:59")
-    assert view.refresh(Strategy.NOOP).reason == "UNCHANGED"
-    on(days, START + timedelta(1))
-    refresh = view.refresh()
-    assert refresh.ranges == ("clock@2024-05-01→2024-05-02",)
-    assert refresh.explanation == "the clock moved"
-    view.refresh(Strategy.NOOP)
-
-
-def test_only_rows_that_flip_are_touched_and_found_by_a_range(days: Lake) -> None:
-    view = View(days, QUERIES["window"])
-    on(days, START + timedelta(1))
-    assert [row[:2] for row in view.touched()] == [(4, date(2024, 4, 29))]
-    sql = " ".join(view.planned().sql.split())
-    assert "x.day >= LEAST(" in sql and "x.day < GREATEST(" in sql
-    view.refresh()
-
-
-def test_a_change_and_the_clock_in_one_refresh(days: Lake) -> None:
-    view = View(days, QUERIES["this_day"])
-    on(days, START + timedelta(1))
-    gone = next(row for row in days.rows["x"][-1] if row[1] == START + timedelta(1))
-    days.change("x", delete=[gone], insert=[(70, START, None), (71, START + timedelta(1), None)])
-    view.refresh()
-    view.shows((71, START + timedelta(1)), (7, START + timedelta(1)))
-
-
 ELSEWHERE = {
     "column": "select k, current_date() as d from s.x",
     "age": "select date_diff(day, day, current_date()) as age, count(*) as n from s.x group by 1",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlglot
 from sqlglot import exp
 
-from python_ivm.refresh.statement import Strategy
 from tests.planner.lake import Lake
 from tests.planner.stories import View
 
@@ -15,83 +14,6 @@ ROWS = [(1, 10), (1, 10), (2, None), (None, 30)]
 def table(lake: Lake) -> View:
     lake.create("x", {"i": "int", "v": "int"}, ROWS)
     return View(lake, "select i, v from s.x")
-
-
-def test_rows_come_and_go_with_their_multiplicity(lake: Lake) -> None:
-    view = table(lake)
-    view.shows(*ROWS)
-    lake.change("x", delete=[(1, 10)], insert=[(None, 30), (3, 3)])
-    view.refresh()
-    view.shows((1, 10), (2, None), (None, 30), (None, 30), (3, 3))
-
-
-def test_one_of_several_equal_rows_is_deleted(lake: Lake) -> None:
-    view = table(lake)
-    lake.change("x", delete=[(1, 10)])
-    view.refresh()
-    view.shows((1, 10), (2, None), (None, 30))
-
-
-def test_several_commits_between_two_refreshes_are_one_delta(lake: Lake) -> None:
-    view = table(lake)
-    lake.change("x", insert=[(5, 5), (6, 6)])
-    lake.change("x", delete=[(5, 5), (2, None)])
-    lake.change("x", insert=[(7, 7)])
-    assert view.refresh().ranges == ("x@0→3",)
-    view.shows((1, 10), (1, 10), (None, 30), (6, 6), (7, 7))
-
-
-def test_an_update_that_changes_nothing_touches_nothing(lake: Lake) -> None:
-    view = table(lake)
-    lake.change("x", delete=[(1, 10), (2, None)], insert=[(1, 10), (2, None)])
-    assert view.touched() == []
-    view.refresh(Strategy.NOOP)
-    view.shows(*ROWS)
-
-
-def test_rows_deleted_and_inserted_again_by_a_later_commit_touch_nothing(lake: Lake) -> None:
-    view = table(lake)
-    lake.change("x", delete=ROWS)
-    lake.change("x", insert=ROWS)
-    assert view.touched() == []
-    view.refresh(Strategy.NOOP)
-    view.shows(*ROWS)
-
-
-def test_a_row_that_came_and_went_since_the_last_refresh_touches_nothing(lake: Lake) -> None:
-    view = table(lake)
-    lake.change("x", insert=[(9, 9)])
-    lake.change("x", delete=[(9, 9)])
-    assert view.touched() == []
-    view.refresh(Strategy.NOOP)
-
-
-def test_a_commit_of_no_rows_is_applied_as_nothing(lake: Lake) -> None:
-    view = table(lake)
-    lake.change("x")
-    assert view.touched() == []
-    view.refresh(Strategy.NOOP)
-
-
-def test_optimize_alone_is_a_noop_and_beside_changes_is_passed_over(lake: Lake) -> None:
-    view = table(lake)
-    lake.optimize("x")
-    view.refresh(Strategy.NOOP)
-    lake.optimize("x")
-    lake.change("x", insert=[(8, 8)])
-    lake.optimize("x")
-    view.refresh()
-    view.shows(*ROWS, (8, 8))
-
-
-def test_everything_is_deleted_and_the_table_filled_again(lake: Lake) -> None:
-    view = table(lake)
-    lake.change("x", delete=ROWS)
-    view.refresh()
-    view.shows()
-    lake.change("x", insert=[(1, 1)])
-    view.refresh()
-    view.shows((1, 1))
 
 
 def test_inserts_only_emit_no_branch_for_deletions(lake: Lake) -> None:

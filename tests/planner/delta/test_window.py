@@ -38,17 +38,3 @@ def test_partitions_that_hold_several_of_those_below_are_found_by_their_key(lake
 @pytest.mark.parametrize("below", ["partition by k + 0", "partition by v"])
 def test_partitions_across_those_below_look_for_their_rows(lake: Lake, below: str) -> None:
     assert reads(lake, below) > 2
-
-
-def test_a_join_between_two_windows_brings_rows_of_its_own(lake: Lake) -> None:
-    lake.create("t", {"k": "int", "v": "int"}, [(1, 1), (1, 2), (2, 5)])
-    lake.create("u", {"k": "int", "w": "int"}, [(1, 1), (1, 3), (2, 2)])
-    view = View(
-        lake,
-        "select x.k, u.w, sum(x.r) over (partition by x.k order by u.w) as s from (select k, "
-        "rank() over (partition by k order by v) as r from s.t) x join s.u on x.k = u.k",
-    )
-    lake.change("u", insert=[(1, 2), (2, 2)])
-    view.refresh()
-    lake.change("t", delete=[(2, 5)], insert=[(1, 0)])
-    view.refresh()

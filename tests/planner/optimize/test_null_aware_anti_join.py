@@ -8,7 +8,6 @@ from tests.planner.lake import Lake
 from tests.planner.stories import View
 
 PLAIN = "select a.v from s.a where a.k not in (select b.k from s.b)"
-CORRELATED = "select a.v from s.a where a.k not in (select b.k from s.b where b.w = a.v)"
 
 ODD = "select a.v from s.a where a.t not in (select b.k from s.b)"  # a cast may be NULL, too
 UNKNOWN = ") IS NULL"
@@ -30,24 +29,6 @@ def merged(lake: Lake, sql: str) -> str:
     planned = view.planned().sql
     view.refresh()
     return " ".join(planned.split())
-
-
-@pytest.mark.parametrize("sql", [PLAIN, CORRELATED, ODD])
-def test_nulls_and_emptiness_of_the_list_come_and_go(lake: Lake, sql: str) -> None:
-    view = View(lake, sql)
-    lake.change("a", insert=[(None, 1, None), (None, 7, None)])
-    view.refresh()
-    lake.change("b", insert=[(None, 1), (None, 2)])
-    view.refresh()
-    lake.change("a", delete=[(1, 1, 1.0)], insert=[(5, 1, None)])
-    view.refresh()
-    lake.change("b", delete=[(None, 1)])
-    view.refresh()
-    lake.change("b", delete=[(None, 2), (1, 1), (3, 2)])  # now empty
-    view.refresh()
-    lake.change("b", insert=[(2, 2)])
-    lake.change("a", delete=[(None, 1, None)])
-    view.refresh()
 
 
 def test_the_list_is_found_by_its_key(lake: Lake) -> None:

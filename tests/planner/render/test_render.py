@@ -2,70 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.render.renderer import Renderer
 from tests.planner.lake import Lake
 from tests.planner.stories import View
-
-GOLDEN = Path(__file__).parent / "golden"
-
-
-@pytest.fixture
-def shop(lake: Lake) -> Lake:
-    lake.create("orders", {"id": "int", "customer": "int", "total": "decimal(15,2)"}, [(1, 1, 15)])
-    lake.create("customers", {"id": "int", "nation": "string"}, [(1, "FR")])
-    lake.create("items", {"order_id": "int", "qty": "int"}, [(1, 3)])
-    return lake
-
-
-THREE_WAY = """
-    select c.nation, count(*) as orders, sum(i.qty) as qty, avg(o.total) as mean
-    from s.orders o join s.customers c on o.customer = c.id join s.items i on i.order_id = o.id
-    where o.total > 1
-    group by c.nation
-    having count(*) > 1
-    order by qty desc, nation
-    limit 10
-"""
-LARGEST = "select customer, max(total) as largest from s.orders group by customer"
-BAG = "select id, total from s.orders where total > 10"
-NESTED = """
-    select c.nation, g.n from (select customer, count(*) as n from s.orders group by customer) g
-    join s.customers c on c.id = g.customer
-"""
-
-
-@pytest.mark.parametrize(
-    ("name", "sql", "deletes"),
-    [
-        ("three_way_join_inserts_only", THREE_WAY, False),
-        ("three_way_join", THREE_WAY, True),
-        ("maximum", LARGEST, True),
-        ("bag", BAG, True),
-        ("aggregate_below_a_join", NESTED, True),
-    ],
-)
-def test_the_emitted_sql_reads_as_reviewed(
-    shop: Lake, request: pytest.FixtureRequest, name: str, sql: str, deletes: bool
-) -> None:
-    """After a wanted change run with ``--ivm-update-golden``, and read the diff."""
-    first = shop.run("m", sql)
-    shop.change("orders", delete=[(1, 1, 15)] if deletes else [], insert=2 * [(2, 1, 18)])
-    if name.startswith("three"):
-        shop.change("items", insert=[(2, 9)])
-    merge = plan_refresh(shop.request("m", sql), shop)
-    statements = [*first.statements, *merge.statements]
-    text = "\n;\n\n".join(s.sql for s in statements) + "\n"
-    file = GOLDEN / f"{name}.sql"
-    if request.config.getoption("ivm_update_golden", default=False):
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-    assert text == file.read_text(encoding="utf-8")
-    shop.refresh_and_check("m", sql)
 
 
 def chain_of_joins(lake: Lake, length: int) -> str:
