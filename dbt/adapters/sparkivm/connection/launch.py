@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from importlib.metadata import version
 from pathlib import Path
 
 from dbt.adapters.exceptions import FailedToConnectError
@@ -16,6 +17,7 @@ from dbt.adapters.sparkivm.connection import packages
 from dbt.adapters.sparkivm.connection.settings import prepare
 from dbt.adapters.sparkivm.diagnostics import errors
 from dbt.adapters.sparkivm.diagnostics.java import check_java
+from dbt.adapters.sparkivm.log import say
 
 _LOG_LIMIT = 5_000_000  # bytes, after which a start begins the log anew
 
@@ -42,6 +44,7 @@ def root_session(settings: Mapping[str, str], folder: Path) -> tuple[SparkSessio
         # A JVM whose Spark was stopped: its memory and options cannot change any more.
         return SparkSession.builder.config(conf=conf).getOrCreate(), True
     check_java()
+    say_starting(settings)
     prepare(folder)
     log = log_file(folder / "spark.log")
     start = log.stat().st_size if log.exists() else 0
@@ -59,6 +62,16 @@ def root_session(settings: Mapping[str, str], folder: Path) -> tuple[SparkSessio
     except Exception as error:
         message = errors.render(errors.message_of(error))
         raise FailedToConnectError(f"Spark does not start: {message}\nIts log: {log}") from None
+
+
+def say_starting(settings: Mapping[str, str], what: str = "Spark") -> None:
+    """Tell the user that Spark is being started, which takes a while.
+
+    Args:
+        settings: with which it is started.
+        what: how to call it.
+    """
+    say(f"Starting {what} {version('pyspark')} ({settings.get('spark.master', 'local[*]')}) ...")
 
 
 def log_file(path: Path) -> Path:

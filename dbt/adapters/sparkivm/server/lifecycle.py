@@ -37,6 +37,7 @@ from dbt.adapters.sparkivm.connection.settings import (
 from dbt.adapters.sparkivm.credentials import Method, SparkIvmCredentials
 from dbt.adapters.sparkivm.diagnostics import errors, metastore
 from dbt.adapters.sparkivm.diagnostics.java import check_java
+from dbt.adapters.sparkivm.log import waiting
 
 _LOOPBACK = "127.0.0.1"
 _CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
@@ -108,6 +109,7 @@ def _start(
     settings = start_settings(credentials.master, user, folder, spark_defaults(os.environ))
     if settings[CATALOG] == "hive":
         metastore.check_free(settings.get(METASTORE_URL, ""))
+    launch.say_starting(settings, "a resident Spark")
     settings["spark.connect.grpc.binding.address"] = _LOOPBACK
     settings["spark.connect.grpc.binding.port"] = str(port)
     log = launch.log_file(folder / "server.log")
@@ -125,7 +127,8 @@ def _start(
             resident.write(state, server)
             try:
                 _await_port(process, port, log, begin)
-                _open_metastore(credentials, server)
+                with waiting(metastore.waiting_message(settings)):
+                    _open_metastore(credentials, server)
                 server = dataclasses.replace(server, ready=True)
                 resident.write(state, server)
             except BaseException:
