@@ -6,6 +6,7 @@ from dbt.adapters.spark.impl import SparkAdapter
 
 from dbt.adapters.sparkivm.bridge.methods import IvmMixin
 from dbt.adapters.sparkivm.connections import SparkIvmConnectionManager
+from dbt.adapters.sparkivm.diagnostics import debug
 
 
 class SparkIvmAdapter(IvmMixin, SparkAdapter):
@@ -16,3 +17,11 @@ class SparkIvmAdapter(IvmMixin, SparkAdapter):
     """
 
     ConnectionManager = SparkIvmConnectionManager
+
+    def debug_query(self) -> None:
+        """What `dbt debug` does on a connection: look around, and try Delta.
+
+        Raises:
+            DbtRuntimeError: There is no connection, or Delta does not work there.
+        """
+        debug.examine(self._ivm_query, self._ivm_conf, self.config.credentials)

@@ -12,6 +12,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.sparkivm import log
 from dbt.adapters.sparkivm.bridge.conf import (
+    USER_METADATA,
     Conf,
     by_listed_keys,
     changed,
@@ -34,7 +35,6 @@ from python_ivm.state.totals import OVERFLOW
 logger = AdapterLogger("SparkIvm")
 
 _ATTEMPTS = 3
-_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 _APPLICATION = "spark.databricks.delta.write.txnAppId"
 _NUMBER = "spark.databricks.delta.write.txnVersion"
 
@@ -256,7 +256,7 @@ def _commit_settings(statement: Statement) -> dict[str, str]:
     """What Delta puts into the commit; it must not be left to the next statement."""
     settings: dict[str, str] = {}
     if statement.bookmark is not None:
-        settings[_METADATA] = statement.bookmark
+        settings[USER_METADATA] = statement.bookmark
     if statement.fence is not None:
         settings[_APPLICATION] = statement.fence[0]
         settings[_NUMBER] = str(statement.fence[1])
