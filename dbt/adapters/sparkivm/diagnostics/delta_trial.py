@@ -19,8 +19,8 @@ from dbt.adapters.sparkivm.connection.settings import (
     delta_package,
 )
 from dbt.adapters.sparkivm.log import warn
-from python_ivm.refresh.emit import string
-from python_ivm.sql.parse import quoted_name
+from python_ivm.parse.parser import quoted_name
+from python_ivm.render.sources import string
 
 Query = Callable[[str], list[dict[str, Any]]]
 
