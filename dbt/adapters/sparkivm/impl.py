@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dbt.adapters.spark.impl import SparkAdapter
 
+from dbt.adapters.sparkivm.bridge.grants import GrantsMixin
 from dbt.adapters.sparkivm.bridge.methods import IvmMixin
 from dbt.adapters.sparkivm.connections import SparkIvmConnectionManager
 from dbt.adapters.sparkivm.diagnostics import debug
 
 
-class SparkIvmAdapter(IvmMixin, SparkAdapter):
+class SparkIvmAdapter(IvmMixin, GrantsMixin, SparkAdapter):
     """dbt-spark's adapter over this package's connections.
 
     What the macros of maintained models call (`adapter.ivm_*`) is mixed in from a module of its
