@@ -69,6 +69,22 @@ def test_a_spark_that_starts_waits_for_one_that_downloads(
     ]
 
 
+@pytest.mark.parametrize(
+    ("settings", "before", "after"),
+    [
+        ({"spark.master": "local[2]"}, {}, sys.executable),
+        ({"spark.master": "local[2]"}, {"PYSPARK_PYTHON": "mine"}, "mine"),
+        ({"spark.master": "local", "spark.pyspark.python": "its"}, {}, "its"),
+        ({"spark.master": "yarn"}, {}, None),
+    ],
+)
+def test_which_python_spark_calls_for_functions_in_python(
+    settings: dict[str, str], before: dict[str, str], after: str | None
+) -> None:
+    launch.name_python(settings, before)
+    assert before.get("PYSPARK_PYTHON") == after
+
+
 def test_what_ivy_has_is_not_downloaded_again(tmp_path: Path) -> None:
     other = "a:b_2.13:1.0"
     settings = {PACKAGES: f"{DELTA}, {other}", IVY: str(tmp_path)}

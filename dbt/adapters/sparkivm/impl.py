@@ -8,9 +8,10 @@ from dbt.adapters.sparkivm.bridge.grants import GrantsMixin
 from dbt.adapters.sparkivm.bridge.methods import IvmMixin
 from dbt.adapters.sparkivm.connections import SparkIvmConnectionManager
 from dbt.adapters.sparkivm.diagnostics import debug
+from dbt.adapters.sparkivm.python_models.submission import PythonModelsMixin
 
 
-class SparkIvmAdapter(IvmMixin, GrantsMixin, SparkAdapter):
+class SparkIvmAdapter(IvmMixin, GrantsMixin, PythonModelsMixin, SparkAdapter):
     """dbt-spark's adapter over this package's connections.
 
     What the macros of maintained models call (`adapter.ivm_*`) is mixed in from a module of its

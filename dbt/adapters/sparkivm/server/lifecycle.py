@@ -122,7 +122,8 @@ def _start(
         file.write(_java_properties(settings))
     try:
         with packages.one_at_a_time(settings):
-            process = _launch(properties, token, log, state)
+            environment = _environment(settings, token)
+            process = _launch(properties, environment, log, state)
             server = Resident(process.pid, port, token, tuple(user))
             resident.write(state, server)
             try:
@@ -141,10 +142,18 @@ def _start(
     return server
 
 
-def _launch(properties: Path, token: str, log: Path, state: IO[bytes]) -> subprocess.Popen[bytes]:
-    """Start the server's process, which inherits the lock on `state`."""
+def _environment(settings: Mapping[str, str], token: str) -> dict[str, str]:
+    """The server's environment variables."""
     environment = {key: value for key, value in os.environ.items() if key not in _FOREIGN}
     environment[_TOKEN_VARIABLE] = token
+    launch.name_python(settings, environment)
+    return environment
+
+
+def _launch(
+    properties: Path, environment: Mapping[str, str], log: Path, state: IO[bytes]
+) -> subprocess.Popen[bytes]:
+    """Start the server's process, which inherits the lock on `state`."""
     submit = str(Path(_find_spark_home()) / "bin" / "spark-submit")
     with log.open("ab") as output:
         return subprocess.Popen(
