@@ -11,10 +11,10 @@ STAMP := $(VENV)/.setup-done
 BENCH_STAMP := $(VENV)/.bench-done
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-spark test-tpcds test-random check format clean docs bench
+.PHONY: help setup demo test test-spark test-conformance test-tpcds test-random check format clean docs bench
 
 help: ## Show the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## Create .venv with everything installed in the locked versions
 
@@ -34,6 +34,9 @@ test-spark: setup ## Run all of the tests on Spark, of which `make test` takes s
 
 test-tpcds: setup ## Maintain the 99 queries of TPC-DS on DuckDB and Spark (ARGS='-k q14' to choose)
 	$(BIN)/python -m pytest tests/tpcds --ivm-tpcds $(ARGS)
+
+test-conformance: setup ## Run dbt's own tests of adapters (ARGS='-k python' to choose)
+	$(BIN)/python -m pytest tests/conformance --ivm-conformance $(ARGS)
 
 test-random: setup ## Maintain EXAMPLES=1000 new random models on DuckDB, and each operator's queries longer
 	$(BIN)/python -m pytest tests/planner/test_property.py tests/planner/test_operators.py --ivm-examples $(EXAMPLES) $(ARGS)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from dbt.adapters.sparkivm import log
 from tests.helpers.dbt_project import DbtProject
 
 
@@ -85,6 +86,14 @@ def spark_settings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "spark.hadoop.javax.jdo.option.ConnectionURL": metastore,
         **QUICK,
     }
+
+
+@pytest.fixture
+def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the adapter tells the user at dbt's level info."""
+    texts: list[str] = []
+    monkeypatch.setattr(log, "fire_event", lambda event: texts.append(event.message()))
+    return texts
 
 
 MakeProject = Callable[..., DbtProject]

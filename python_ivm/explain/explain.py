@@ -61,7 +61,7 @@ def explain(request: Request, warehouse: Warehouse) -> str:
         title = f"{request.model}: {relation_name(request.view)}"
         parts = [title, "=" * len(title), _now(found)]
         if isinstance(how, Reason):
-            told = f"Every change rebuilds the view in full ({how.code}): {how.text}"
+            told = f"Every change rebuilds the view in full ({how.code}): {how.words}"
             return "\n\n".join([*parts, told]) + "\n"
         current = model.current_versions()
         parts += [

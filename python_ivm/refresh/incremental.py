@@ -84,7 +84,7 @@ class Following:
         try:
             merge = self._merge(read, (), context)
         except TooLarge as error:
-            return Reason("PLAN_TOO_LARGE", str(error))
+            return Reason("PLAN_TOO_LARGE", str(error), details="split the model")
         if merge.changes is None:
             seen = read.keys() - answers.known_unseen
             return Followed(self._statement(merge, cost), _only(read, seen), anew=True)
@@ -108,7 +108,7 @@ class Following:
         merge = compiled(self.how.layout, changes, context)
         operators = size(merge.rows)
         if operators > _MOST_OPERATORS:
-            raise TooLarge(f"finding what changed takes {operators:,} operators; split the model")
+            raise TooLarge(f"finding what changed takes {operators:,} operators")
         return rewritten(merge, context, COST_BASED)
 
     def _statement(self, merge: Merge, cost: Cost) -> Statement:

@@ -121,16 +121,14 @@ class Model:
         """Why no change of a source can be seen."""
         why = self._catalog.opaque.get(key)
         if why is not None:
-            text = (
-                f"{key} is a view that cannot be taken apart ({why.rstrip('.')}); read the Delta "
-                "tables below it"
-            )
+            text = f"{key} is a view that cannot be taken apart"
+            details = f"{why.rstrip('.')}; read the Delta tables below it"
         else:
-            text = (
-                f"{key} is not a Delta table, so that its changes cannot be read; read the Delta "
-                "tables below it, or store it as one"
+            text = f"{key} is not a Delta table"
+            details = (
+                "so its changes cannot be read: read the Delta tables below it, or store it as one"
             )
-        return Reason("SOURCE_NOT_DELTA", text)
+        return Reason("SOURCE_NOT_DELTA", text, details=details)
 
     def changes_since(self, bookmark: Bookmark) -> dict[str, SourceChange] | Reason:
         """What happened to each source since a bookmark, or why that cannot be followed."""

@@ -28,8 +28,9 @@ def check_change_feeds(
         name = relation_name(table.parts)
         return Reason(
             "CHANGE_FEED_OFF",
-            f"{name} has no change feed, so that each change computes the view from all rows; "
-            f"run ALTER TABLE {name} SET TBLPROPERTIES (delta.enableChangeDataFeed = true), "
+            f"{name} has no change feed",
+            details="so each change computes the view from all rows: run "
+            f"ALTER TABLE {name} SET TBLPROPERTIES (delta.enableChangeDataFeed = true), "
             "or set ivm_enable_change_feed: true in the model's config",
         )
     return None
@@ -56,7 +57,7 @@ def refuse_under_strict(request: Request, reason: Reason, feeds: Reason | None) 
         return
     raise Unsupported(
         f"ivm_policy is strict, but the model would be computed from all rows "
-        f"({refused.code}): {refused.text}",
+        f"({refused.code}): {refused.words}",
         hint="Change the model, or set ivm_policy: auto."
         if refused.code in _OF_THE_QUERY
         else "Change the model or its source, or run once with --full-refresh.",
@@ -75,7 +76,7 @@ def warning(request: Request, reason: Reason, feeds: Reason | None, done: str) -
     told = []
     loud = request.options.policy is Policy.INCREMENTAL or reason.code in _ALWAYS_WARN
     if reason.fallback and loud:
-        told.append(f"{done} ({reason.code}): {reason.text}")
+        told.append(f"{done} ({reason.code}): {reason.words}")
     if feeds is not None and reason.code != feeds.code:
-        told.append(feeds.text)
+        told.append(feeds.words)
     return f"{request.model}: {'; '.join(told)}" if told else None

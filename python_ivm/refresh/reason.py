@@ -13,14 +13,21 @@ class Reason:
 
     Attributes:
         code: A stable code.
-        text: The same in words, with what the user can do.
+        text: The same in words: one short sentence, for the line that dbt logs of a model.
         fallback: Whether it stands in for a refresh that the user expects to be incremental; a
             first build or one that was asked for does not.
+        details: What else there is to know: what Spark said, what the user can do.
     """
 
     code: str
     text: str
     fallback: bool = True
+    details: str = ""
+
+    @property
+    def words(self) -> str:
+        """All that there is to say."""
+        return f"{self.text}; {self.details}" if self.details else self.text
 
 
 def not_yet(error: IvmError) -> Reason:
@@ -28,8 +35,8 @@ def not_yet(error: IvmError) -> Reason:
     place = f" at line {error.line}, column {error.column}" if error.line else ""
     return Reason(
         "NOT_YET_IMPLEMENTED",
-        f"{error.message.rstrip('.')} is not maintained yet{place}"
-        + (f"; {error.hint}" if error.hint else ""),
+        f"{error.message.rstrip('.')} is not maintained yet{place}",
+        details=error.hint or "",
     )
 
 
@@ -38,8 +45,9 @@ def not_parsed(error: IvmError) -> Reason:
     place = f" at line {error.line}, column {error.column}" if error.column else ""
     return Reason(
         "NOT_PARSED",
-        f"the planner cannot read the query, which Spark can, so that it does not know the tables"
-        f"{place}: {error.message}" + (f"; {error.hint}" if error.hint else ""),
+        f"the planner cannot read the query{place}, which Spark can",
+        details=f"so it does not know the tables: {error.message}"
+        + (f"; {error.hint}" if error.hint else ""),
     )
 
 
@@ -54,5 +62,6 @@ def planner_error(error: Exception, of_warehouse: Exception | None) -> Reason:
         raise error
     return Reason(
         "PLANNER_ERROR",
-        f"the planner failed on this query ({type(error).__name__}: {error}); please report it",
+        "the planner failed on this query; please report it",
+        details=f"{type(error).__name__}: {error}",
     )

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from textwrap import shorten
 
 from python_ivm.optimize.cost import Execution
+
+_LONGEST = 100
+"""Characters of the sentence in a log line; all of it is in the explanation."""
+_MOST_RANGES = 3
+"""So many sources are named in a log line; all of them are in the response."""
 
 
 class Kind(Enum):
@@ -58,6 +65,31 @@ class Strategy(Enum):
 
 
 @dataclass(frozen=True)
+class Counts:
+    """How many rows of the state were written.
+
+    Attributes:
+        inserted: Rows that are new.
+        updated: Rows that changed.
+        deleted: Rows that went.
+    """
+
+    inserted: int = 0
+    updated: int = 0
+    deleted: int = 0
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.inserted + self.updated + self.deleted
+
+    def paired(self) -> Counts:
+        """A row that went and one that came as one that changed."""
+        pairs = min(self.inserted, self.deleted)
+        return Counts(self.inserted - pairs, self.updated + pairs, self.deleted - pairs)
+
+
+@dataclass(frozen=True)
 class Refresh:
     """A planned refresh.
 
@@ -68,6 +100,9 @@ class Refresh:
         statements: What to run, in order; for a noop at most one that keeps the bookmark.
         ranges: The read versions of each source, such as ``orders@5→6``.
         warning: What to warn of, if anything.
+        sentence: What the log line says of the reason beside its code, if anything.
+        is_bag: Whether the state's rows have no keys, so that Delta deletes and inserts where a
+            row of the view changes.
     """
 
     strategy: Strategy
@@ -76,20 +111,44 @@ class Refresh:
     statements: tuple[Statement, ...] = ()
     ranges: tuple[str, ...] = ()
     warning: str | None = None
+    sentence: str = ""
+    is_bag: bool = False
 
     @property
     def computes_anew(self) -> bool:
         """Whether it computes the query, and writes the rows in which the state differs."""
         return self.reason == "COMPUTED_ANEW"
 
-    def summary(self, inserted: int = 0, updated: int = 0, deleted: int = 0) -> str:
-        """The log line: strategy, rows of the state that changed, and from what."""
+    def counts(self, written: Counts) -> Counts:
+        """The rows that came, changed and went, of what Delta counted (docs/log.md)."""
+        return written.paired() if self.is_bag else written
+
+    def summary(self, written: Counts | None = None) -> str:
+        """The log line: strategy, reason, rows of the state, sources, and at most a sentence.
+
+        Args:
+            written: What Delta counted; None if it is not known.
+        """
+        sentence = shorten(self.sentence, _LONGEST, placeholder=" …")
         if self.strategy is Strategy.NOOP:
-            return f"noop: {self.explanation}"
+            return f"noop: {sentence or self.explanation}"
+        expected = self.strategy is Strategy.INCREMENTAL and not self.computes_anew
+        told = self.strategy.value + ("" if expected else f" ({self.reason})")
+        read = f"from {_listed(self.ranges)}" if self.ranges else ""
+        done = " ".join(part for part in (self._rows(written), read) if part)
+        said = "; ".join(part for part in (done, sentence) if part)
+        return f"{told}: {said}" if said else told
+
+    def _rows(self, written: Counts | None) -> str:
+        if written is None:
+            return ""
         if self.strategy is Strategy.FULL:
-            return f"full ({self.reason}): {self.explanation}"
-        rows = f"+{inserted} ~{updated} -{deleted} rows"
-        told = f"{rows} from {', '.join(self.ranges)}" if self.ranges else rows
-        if self.computes_anew:
-            return f"incremental ({self.reason}): {told}; {self.explanation}"
-        return f"incremental: {told}"
+            return f"{written.total:,} row{'' if written.total == 1 else 's'}"
+        counts = self.counts(written)
+        return f"+{counts.inserted:,} ~{counts.updated:,} -{counts.deleted:,} rows"
+
+
+def _listed(ranges: Sequence[str]) -> str:
+    more = len(ranges) - _MOST_RANGES
+    named = ", ".join(ranges[:_MOST_RANGES])
+    return f"{named} and {more} more" if more > 0 else named

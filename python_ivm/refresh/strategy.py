@@ -112,7 +112,7 @@ class Planner:
             self.request, self.request.sql, self.request.sql, columns, None, 0
         )
         told = "built by --empty or --sample; the next run builds it from all rows"
-        return Refresh(Strategy.FULL, "PARTIAL", told, tuple(planned))
+        return Refresh(Strategy.FULL, "PARTIAL", told, tuple(planned), sentence=told)
 
     # -- reasons ---------------------------------------------------------------------------
 
@@ -211,8 +211,9 @@ class Planner:
         merge = self._committed(found.merge, bookmark, changes)
         why = Reason("CHANGED", "sources changed" if found.read else "the clock moved")
         if found.anew:
-            why = _computed_anew("to follow what changed would read more")
-        return self._merged(why, merge, bookmark, found.read, clock if clock_moved else None)
+            why = _computed_anew(Reason("", "to follow what changed would read more"))
+        moved = clock if clock_moved else None
+        return self._merged(why, merge, how.layout, bookmark, found.read, moved)
 
     def _recompute(self, reason: Reason, bookmark: Bookmark, rebuild: bool = False) -> Refresh:
         """Without following what changed: the rows that differ where the state can stay.
@@ -239,7 +240,8 @@ class Planner:
         policy.refuse_under_strict(self.request, reason, feeds)
         read = {k: c for k, c in current.items() if c.post != bookmark.sources[k]}
         moved = clock if self.model.clock_moved(bookmark) else None
-        refresh = self._merged(_computed_anew(reason.text), merge, bookmark, read, moved)
+        why = _computed_anew(reason)
+        refresh = self._merged(why, merge, how.layout, bookmark, read, moved)
         return replace(
             refresh, warning=policy.warning(self.request, reason, feeds, "computed anew")
         )
@@ -274,19 +276,28 @@ class Planner:
         self,
         why: Reason,
         merge: Statement,
+        layout: Layout,
         bookmark: Bookmark,
         read: Mapping[str, SourceChange],
         clock: Clock | None,
     ) -> Refresh:
         """A refresh by one ``MERGE``, after changes of sources, and of the clock if it is given."""
         ranges = tuple(
-            f"{key.split('.')[-1]}@{bookmark.sources[key].version}→{change.post.version}"
+            f"{_table(key)}@{bookmark.sources[key].version}→{change.post.version}"
             for key, change in read.items()
         )
         if clock is not None:
             ranges = (*ranges, clock.range(self.model.asked))
         planned = (*self._tuned(), merge)
-        return Refresh(Strategy.INCREMENTAL, why.code, why.text, planned, ranges)
+        return Refresh(
+            Strategy.INCREMENTAL,
+            why.code,
+            why.words,
+            planned,
+            ranges,
+            sentence=why.text if why.code == "COMPUTED_ANEW" else "",
+            is_bag=layout.is_bag,
+        )
 
     def _how_to_refresh(self, bookmark: Bookmark) -> Maintained | Reason:
         """The bound query, or why its state cannot be maintained."""
@@ -371,9 +382,11 @@ class Planner:
         return Refresh(
             Strategy.FULL,
             reason.code,
-            reason.text,
+            reason.words,
             tuple(planned),
+            tuple(f"{_table(key)}@{change.post.version}" for key, change in current.items()),
             warning=policy.warning(self.request, reason, feeds, "rebuilt in full"),
+            sentence=reason.text if reason.fallback else "",
         )
 
     def _number_of_rebuild(self, bookmark: Bookmark | None) -> int:
@@ -429,8 +442,13 @@ _CLOCK_MOVED = Reason(
 )
 
 
-def _computed_anew(text: str) -> Reason:
-    return Reason("COMPUTED_ANEW", text, False)
+def _computed_anew(reason: Reason) -> Reason:
+    return Reason("COMPUTED_ANEW", reason.text, False, reason.details)
+
+
+def _table(key: str) -> str:
+    """A source's name without its schema."""
+    return key.split(".")[-1]
 
 
 def _refuse_duplicates(columns: list[str]) -> None:

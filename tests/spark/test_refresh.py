@@ -45,7 +45,8 @@ def test_a_change_is_one_commit_and_none_is_none(lake: DbtProject) -> None:
     lake.models(m=sums(lake), other=ivm(f"select v from {lake.schema}.x"))
     built = lake.run()
     assert [c["operation"] for c in history(lake)] == ["CREATE OR REPLACE TABLE AS SELECT"]
-    assert built.message("m") == "full (FIRST_BUILD): first build"
+    assert built.message("m") == "full (FIRST_BUILD): 2 rows from x@1"
+    assert built.response("m")["rows_affected"] == 2
 
     lake.sql("insert into x values (3, 5), (1, 1)")
     result = lake.run()
@@ -72,10 +73,26 @@ def test_a_change_is_one_commit_and_none_is_none(lake: DbtProject) -> None:
     }
     assert "incremental: +1 ~1 -0 rows from x@1→2" in result.log
 
+    assert result.debug_log.count("m: incremental (CHANGED): sources changed") == 1
+
     again = lake.run()
     assert again.message("m") == "noop: no source changed"
     assert "rows_affected" not in again.response("m")
     assert len(history(lake)) == 2
+
+
+def test_a_row_of_a_bag_that_changes_is_one_row(lake: DbtProject) -> None:
+    """It was told as one that went and one that came."""
+    lake.models(m=ivm(f"select i, v from {lake.schema}.x"))
+    lake.run()
+    lake.sql("update x set v = 11 where i = 1")
+    result = lake.run()
+    assert result.message("m") == "incremental: +0 ~1 -0 rows from x@1→2"
+    assert [result.response("m")[f"rows_{what}"] for what in ("inserted", "deleted")] == [0, 0]
+    lake.sql("delete from x where i = 2 and v = 20")
+    lake.sql("insert into x values (7, 7), (8, 8)")
+    assert lake.run().message("m") == "incremental: +1 ~1 -0 rows from x@2→4"
+    assert rows(lake) == [(1, 11), (2, 30), (7, 7), (8, 8)]
 
 
 def test_full_refresh_and_what_false_forbids(lake: DbtProject) -> None:
@@ -162,13 +179,40 @@ def test_policies(lake: DbtProject) -> None:
     first = lake.dbt("run")
     assert "ivm_policy is strict" in first.message("strict")
     assert "line 2" in first.message("strict") or "floating" in first.message("strict")
-    assert "warned: rebuilt in full (NOT_YET_IMPLEMENTED)" in first.log
+    assert first.log.count("warned: rebuilt in full (NOT_YET_IMPLEMENTED)") == 1
     assert "auto: rebuilt" not in first.log
+    assert "PASS=3 WARN=1 ERROR=3" in first.log
+    assert (first.statuses["warned"], first.statuses["auto"]) == ("warn", "success")
+    assert "Warning in model warned (models/warned.sql)" in first.log
+    words = first.response("warned")["explanation"]
+    assert first.response("warned")["warning"].endswith(f"(NOT_YET_IMPLEMENTED): {words}")
+    assert "warning" not in first.response("auto")
     assert "Unknown config ivm_polcy" in first.message("misspelt")
     assert "Allowed are auto, incremental, strict, full" in first.message("unknown")
     second = lake.dbt("run", "--select", "full", "strict_but_fine")
     assert second.response("full")["reason"] == "POLICY_FULL"
     assert second.response("strict_but_fine")["strategy"] == "noop"
+
+
+def test_a_warning_that_is_an_error_stops_the_model_before_anything_is_written(
+    make_project: MakeProject,
+) -> None:
+    flags = {"send_anonymous_usage_stats": False}  # and no warn_error_options
+    lake = make_project(config={"flags": flags, "models": {}, "seeds": {}})
+    lake.sql("create table p using parquet as select 1 as i")
+    lake.models(m=ivm(f"select i from {lake.schema}.p"))
+    refused = lake.dbt("--warn-error", "run")
+    assert refused.statuses == {"m": "error"}
+    assert "m: rebuilt in full (SOURCE_NOT_DELTA)" in refused.message("m")
+    assert lake.sql("show tables like 'm__ivm_state'") == []
+    warned = lake.run()
+    assert warned.message("m") == (
+        f"full (SOURCE_NOT_DELTA): 1 row; {lake.schema}.p is not a Delta table"
+    )
+    assert "store it as one" in warned.response("m")["explanation"]
+    assert "PASS=0 WARN=1 ERROR=0" in warned.log
+    silent = "{silence: [AdapterEventWarning]}"
+    assert "rebuilt in full" not in lake.run("--warn-error-options", silent).log
 
 
 def test_an_edited_query(lake: DbtProject) -> None:

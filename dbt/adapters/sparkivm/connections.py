@@ -12,6 +12,8 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.connections import SparkConnectionManager
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.sparkivm.log import waiting
+
 logger = AdapterLogger("SparkIvm")
 
 
@@ -36,8 +38,11 @@ class SparkIvmConnectionManager(SparkConnectionManager):
             FailedToConnectError: with what the user can do.
         """
         credentials = connection.credentials
-        if connection.state == ConnectionState.OPEN or not credentials.in_session:
-            return super().open(connection)
+        if connection.state == ConnectionState.OPEN:
+            return connection
+        if not credentials.in_session:
+            with waiting(f"Waiting for Spark at {credentials.host} ..."):
+                return super().open(connection)
         # Each imports its own half of PySpark, which takes a while.
         if credentials.is_connect:
             from dbt.adapters.sparkivm.connection.connect import new_handle

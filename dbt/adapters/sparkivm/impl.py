@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dbt.adapters.spark.impl import SparkAdapter
 
+from dbt.adapters.sparkivm.bridge.grants import GrantsMixin
 from dbt.adapters.sparkivm.bridge.methods import IvmMixin
 from dbt.adapters.sparkivm.connections import SparkIvmConnectionManager
+from dbt.adapters.sparkivm.diagnostics import debug
+from dbt.adapters.sparkivm.python_models.submission import PythonModelsMixin
 
 
-class SparkIvmAdapter(IvmMixin, SparkAdapter):
+class SparkIvmAdapter(IvmMixin, GrantsMixin, PythonModelsMixin, SparkAdapter):
     """dbt-spark's adapter over this package's connections.
 
     What the macros of maintained models call (`adapter.ivm_*`) is mixed in from a module of its
@@ -16,3 +19,11 @@ class SparkIvmAdapter(IvmMixin, SparkAdapter):
     """
 
     ConnectionManager = SparkIvmConnectionManager
+
+    def debug_query(self) -> None:
+        """What `dbt debug` does on a connection: look around, and try Delta.
+
+        Raises:
+            DbtRuntimeError: There is no connection, or Delta does not work there.
+        """
+        debug.examine(self._ivm_query, self._ivm_conf, self.config.credentials)

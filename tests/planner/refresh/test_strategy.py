@@ -15,7 +15,7 @@ from python_ivm.parse.views import View
 from python_ivm.refresh.metadata.versions import shows_state
 from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import OnConfigurationChange, Options, Policy
-from python_ivm.refresh.statement import Kind, Refresh, Strategy
+from python_ivm.refresh.statement import Counts, Kind, Refresh, Strategy
 from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.sources.history import Commit, Detail
 from python_ivm.state.bookmark import Bookmark
@@ -101,7 +101,7 @@ def test_first_a_build_then_noops_then_one_merge_a_change(xs: OddLake) -> None:
     assert outcome(moved) == (Strategy.INCREMENTAL, "CHANGED")
     assert kinds(moved) == [Kind.MERGE]
     assert moved.ranges == ("x@0→1",)
-    assert moved.summary(1, 2, 3) == "incremental: +1 ~2 -3 rows from x@0→1"
+    assert moved.summary(Counts(1, 2, 3)) == "incremental: +1 ~2 -3 rows from x@0→1"
     xs.check("m")
 
 
@@ -221,7 +221,7 @@ def test_a_change_that_is_more_expensive_to_follow_is_computed_anew(
     code, why = "", ""
     if rows is not None:
         code, why = " (COMPUTED_ANEW)", "; to follow what changed would read more"
-    assert refresh.summary(1, 2, 3) == f"incremental{code}: +1 ~2 -3 rows from y@2→3{why}"
+    assert refresh.summary(Counts(1, 2, 3)) == f"incremental{code}: +1 ~2 -3 rows from y@2→3{why}"
 
 
 REPLACED = "CREATE OR REPLACE TABLE AS SELECT"
@@ -250,8 +250,8 @@ def test_of_a_replaced_source_the_rows_that_differ_are_written_if_the_state_is_s
     refresh = xs.refresh_and_check("m", SQL)
     if anew:
         assert kinds(refresh) == [Kind.MERGE]
-        told = "from x@0→1; s.x was replaced as a whole"
-        assert refresh.summary(1, 2, 3) == f"incremental (COMPUTED_ANEW): +1 ~2 -3 rows {told}"
+        told = "+1 ~2 -3 rows from x@0→1; s.x was replaced as a whole"
+        assert refresh.summary(Counts(1, 2, 3)) == f"incremental (COMPUTED_ANEW): {told}"
     else:
         assert (refresh.strategy, refresh.reason) == (Strategy.FULL, "SOURCE_REPLACED")
     assert xs.run("m", SQL).strategy is Strategy.NOOP

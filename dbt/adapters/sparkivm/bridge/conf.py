@@ -67,6 +67,9 @@ class StatementConf:
         self._query(f"RESET {key}")
 
 
+USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+"""What Delta keeps with a commit that is made while this is set."""
+
 _UNDEFINED = "<undefined>"
 """What ``SET`` tells of a setting that is not known."""
 
@@ -106,7 +109,7 @@ def changed(
     """
     with ExitStack() as afterwards:
         for key, value in values.items():
-            before = _known(conf, key)
+            before = known(conf, key)
             if before == value or (before is None and not foreign):
                 continue
             if before is None:
@@ -117,7 +120,7 @@ def changed(
         yield
 
 
-def _known(conf: Conf, key: str) -> str | None:
+def known(conf: Conf, key: str) -> str | None:
     """A setting's value; None if it has none, and this Spark knows no default."""
     try:
         value = conf.get(key)

@@ -12,7 +12,6 @@ from typing import Any
 from dbt.adapters.base import BaseRelation
 from dbt.adapters.base.meta import AdapterMeta, available
 from dbt.adapters.contracts.relation import RelationType
-from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 from dbt_common.invocation import get_invocation_id
 
@@ -35,8 +34,6 @@ from python_ivm.refresh.consistency import consistency_query
 from python_ivm.refresh.metadata.answers import Answers
 from python_ivm.refresh.metadata.versions import shows_state
 from python_ivm.refresh.request import Options, Request
-
-logger = AdapterLogger("SparkIvm")
 
 STATE_SUFFIX = "__ivm_state"
 _SETTINGS = ("spark.sql.ansi.enabled", "spark.sql.session.timeZone", "spark.sql.caseSensitive")
@@ -109,10 +106,7 @@ class IvmMixin(metaclass=AdapterMeta):
         warehouse = RunWarehouse(self._ivm_query, sources, answers, self._ivm_shortcuts(), conf)
         refresher = Refresher(self._ivm_query, conf, warehouse, lambda: self.drop_relation(view))
         with _as_dbt_errors(request.model):
-            outcome = refresher.refresh(request)
-        if outcome.refresh.warning:
-            logger.warning(outcome.refresh.warning)
-        return outcome
+            return refresher.refresh(request)
 
     @available.parse(lambda *a, **k: None)
     def ivm_persist_docs(

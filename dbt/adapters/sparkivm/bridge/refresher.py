@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.sparkivm import log
 from dbt.adapters.sparkivm.bridge.conf import (
+    USER_METADATA,
     Conf,
     by_listed_keys,
     changed,
@@ -18,13 +20,14 @@ from dbt.adapters.sparkivm.bridge.conf import (
     executed,
     only_now,
 )
+from dbt.adapters.sparkivm.bridge.dbt_status import count_warnings
 from dbt.adapters.sparkivm.bridge.response import RefreshResponse
 from dbt.adapters.sparkivm.bridge.warehouse import Query, Row, SparkWarehouse
 from python_ivm.errors import Conflict
 from python_ivm.refresh.metadata.versions import shows_state
 from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import Request
-from python_ivm.refresh.statement import Kind, Refresh, Statement, Strategy
+from python_ivm.refresh.statement import Counts, Kind, Refresh, Statement, Strategy
 from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.state.rows import COLLISION
 from python_ivm.state.totals import OVERFLOW
@@ -32,7 +35,6 @@ from python_ivm.state.totals import OVERFLOW
 logger = AdapterLogger("SparkIvm")
 
 _ATTEMPTS = 3
-_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 _APPLICATION = "spark.databricks.delta.write.txnAppId"
 _NUMBER = "spark.databricks.delta.write.txnVersion"
 
@@ -114,13 +116,17 @@ class Refresher:
         Raises:
             IvmError: If the model is wrong or the policy forbids what would have to be done.
             Conflict: If other runs won every time.
+            EventCompilationError: Instead of a warning, before anything is written, where dbt is
+                to make warnings errors.
             DbtRuntimeError: Spark's errors.
         """
         forced: Reason | None = None
         rebuild = False
         lost = 0
+        warned: set[str] = set()
         while lost < _ATTEMPTS:
             refresh = plan_refresh(request, self._warehouse, forced, rebuild=rebuild)
+            _warn(refresh, warned)
             try:
                 with _conflicts(request.model):
                     return self._carry_out(request, refresh)
@@ -151,35 +157,25 @@ class Refresher:
         )
 
     def _carry_out(self, request: Request, refresh: Refresh) -> Outcome:
-        counts = (0, 0, 0)
+        logger.debug(
+            f"{request.model}: {refresh.strategy.value} ({refresh.reason}): {refresh.explanation}"
+        )
+        written: Counts | None = None
         for statement in refresh.statements:
             logger.debug(f"{request.model}: {statement.kind.value}")
             if statement.kind is Kind.DROP_TABLE:
                 self._drop_table()
             elif statement.writes_data:
-                counts = self._commit(request, statement) or counts
+                written = self._commit(request, statement) or written
             else:
                 self._query(statement.sql)
-        incremental = refresh.strategy is Strategy.INCREMENTAL
-        response = RefreshResponse(
-            _message=refresh.summary(*counts),
-            code=refresh.strategy.value,
-            rows_affected=sum(counts) if incremental else None,
-            strategy=refresh.strategy.value,
-            reason=refresh.reason,
-            explanation=refresh.explanation,
-            rows_inserted=counts[0] if incremental else None,
-            rows_updated=counts[1] if incremental else None,
-            rows_deleted=counts[2] if incremental else None,
-            sources=list(refresh.ranges),
-        )
-        return Outcome(refresh, response)
+        return Outcome(refresh, _response(refresh, written))
 
-    def _commit(self, request: Request, statement: Statement) -> tuple[int, int, int] | None:
+    def _commit(self, request: Request, statement: Statement) -> Counts | None:
         """Run a writing statement in one commit with its bookmark.
 
         Returns:
-            Rows inserted, updated and deleted, of a MERGE.
+            The rows that it wrote; None if Delta does not tell.
 
         Raises:
             Conflict: If another run committed a refresh of this number before.
@@ -196,14 +192,13 @@ class Refresher:
         if statement.kind is Kind.MERGE:
             if not rows:
                 raise Conflict("The refresh was committed by another run", model=request.model)
-            row = rows[0]
-            return tuple(  # type: ignore[return-value]
-                int(row[f"num_{what}_rows"] or 0) for what in ("inserted", "updated", "deleted")
-            )
+            told = (rows[0][f"num_{what}_rows"] for what in ("inserted", "updated", "deleted"))
+            return Counts(*(int(number or 0) for number in told))
         newest = self._warehouse.history(request.state, 1)
         if not newest or newest[0].user_metadata != statement.bookmark:
             raise Conflict("The state was rebuilt by another run", model=request.model)
-        return None
+        rows_built = newest[0].metrics.get("numOutputRows")
+        return None if rows_built is None else Counts(inserted=int(rows_built))
 
     def _run(self, sql: str) -> list[Row]:
         """Run a statement, without the part of the optimizer that is known to fail if it does."""
@@ -214,6 +209,36 @@ class Refresher:
                 raise
         with changed(self._conf, {_CONSTRAINTS: "false"}):
             return self._query(sql)
+
+
+def _warn(refresh: Refresh, warned: set[str]) -> None:
+    """Warn of what a refresh is going to do, unless that was warned of."""
+    if refresh.warning and refresh.warning not in warned:
+        warned.add(refresh.warning)
+        log.warn(refresh.warning)
+        count_warnings()
+
+
+def _response(refresh: Refresh, written: Counts | None) -> RefreshResponse:
+    """What dbt is told of a refresh that was carried out."""
+    response = RefreshResponse(
+        _message=refresh.summary(written),
+        code=refresh.strategy.value,
+        strategy=refresh.strategy.value,
+        reason=refresh.reason,
+        explanation=refresh.explanation,
+        warning=refresh.warning,
+        sources=list(refresh.ranges),
+    )
+    if refresh.strategy is Strategy.FULL and written is not None:
+        response.rows_affected = written.total
+    if refresh.strategy is Strategy.INCREMENTAL:
+        counts = refresh.counts(written or Counts())
+        response.rows_affected = counts.total
+        response.rows_inserted = counts.inserted
+        response.rows_updated = counts.updated
+        response.rows_deleted = counts.deleted
+    return response
 
 
 @contextmanager
@@ -231,7 +256,7 @@ def _commit_settings(statement: Statement) -> dict[str, str]:
     """What Delta puts into the commit; it must not be left to the next statement."""
     settings: dict[str, str] = {}
     if statement.bookmark is not None:
-        settings[_METADATA] = statement.bookmark
+        settings[USER_METADATA] = statement.bookmark
     if statement.fence is not None:
         settings[_APPLICATION] = statement.fence[0]
         settings[_NUMBER] = str(statement.fence[1])
@@ -242,19 +267,19 @@ def _fallback(message: str) -> Reason | None:
     """Why a refresh that failed can be replaced by one from all rows; None if it cannot."""
     first = message.strip().splitlines()[0] if message.strip() else message
     if any(sign in message for sign in _FEED_GAP):
-        return Reason("CHANGE_FEED_GAP", f"the sources' changes cannot be read: {first}")
+        return Reason("CHANGE_FEED_GAP", "the sources' changes cannot be read", details=first)
     if any(sign in message for sign in _TWO_ROWS):
         return Reason("HASH_COLLISION", COLLISION)
     if any(sign in message for sign in _TOO_LARGE):
-        return Reason("SUM_OVERFLOW", f"a number grew too large on the way: {first}")
+        return Reason("SUM_OVERFLOW", "a number grew too large on the way", details=first)
     if _INTO_CHAR in message:
-        told = "Delta cannot merge into columns of type char(n); cast them to string"
-        return Reason("NOT_YET_IMPLEMENTED", told)
+        told = "Delta cannot merge into columns of type char(n)"
+        return Reason("NOT_YET_IMPLEMENTED", told, details="cast them to string")
     if _DRIFT in message:
         return Reason("STATE_DRIFTED", "the stored state does not fit its sources")
     if _VALUE.search(message):
-        told = f"an expression failed on rows that the query does not bring together: {first}"
-        return Reason("VALUE_ERROR", told)
+        told = "an expression failed on rows that the query does not bring together"
+        return Reason("VALUE_ERROR", told, details=first)
     if _REFUSED.search(message):
-        return Reason("PLANNER_ERROR", f"Spark refused the planned statement: {first}")
+        return Reason("PLANNER_ERROR", "Spark refused the planned statement", details=first)
     return None

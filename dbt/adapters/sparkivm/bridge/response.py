@@ -14,9 +14,10 @@ class RefreshResponse(AdapterResponse):
     Attributes:
         strategy: noop, incremental or full.
         reason: A stable code for why.
-        explanation: The reason in words.
+        explanation: The reason in words, with what to do.
+        warning: What dbt warned of, if anything.
         rows_inserted: Rows of the state that are new.
-        rows_updated: Rows of the state that changed.
+        rows_updated: Rows of the state that changed (docs/log.md).
         rows_deleted: Rows of the state that went.
         sources: The versions read, such as ``orders@5→6``.
     """
@@ -24,6 +25,7 @@ class RefreshResponse(AdapterResponse):
     strategy: str = ""
     reason: str = ""
     explanation: str = ""
+    warning: str | None = None
     rows_inserted: int | None = None
     rows_updated: int | None = None
     rows_deleted: int | None = None

@@ -26,6 +26,7 @@ from dbt.adapters.sparkivm.connection.settings import (
 )
 from dbt.adapters.sparkivm.credentials import SparkIvmCredentials
 from dbt.adapters.sparkivm.diagnostics import errors
+from dbt.adapters.sparkivm.log import waiting
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row
@@ -84,7 +85,8 @@ def new_session(credentials: SparkIvmCredentials) -> SparkSession:
     hasty = [_first_tries(credentials, DefaultPolicy)]
     session.client.set_retry_policies(hasty)
     try:
-        actual = session.conf.getAll
+        with waiting(f"Waiting for Spark at {_shown(url)} ..."):
+            actual = session.conf.getAll
     except Exception as error:
         session.client.close()
         logger.debug(errors.trace_of(error) or repr(error))

@@ -32,6 +32,7 @@ from dbt.adapters.sparkivm.connection.settings import (
 )
 from dbt.adapters.sparkivm.credentials import SparkIvmCredentials
 from dbt.adapters.sparkivm.diagnostics import errors, metastore
+from dbt.adapters.sparkivm.log import waiting
 
 logger = AdapterLogger("SparkIvm")
 
@@ -106,13 +107,14 @@ def _open_metastore(process: _Process, folder: Path) -> None:
     Raises:
         FailedToConnectError: it cannot, e.g. as another process has it open.
     """
+    url = process.started.settings.get(METASTORE_URL, "")
     try:
-        process.root.catalog.databaseExists("default")
+        with waiting(metastore.waiting_message(process.started.settings)):
+            process.root.catalog.databaseExists("default")
     except Exception as error:
         trace = errors.trace_of(error)
         logger.debug(trace)
         if metastore.is_locked(trace):
-            url = process.started.settings.get(METASTORE_URL, "")
             message = metastore.locked_message(url, resident.holder(folder))
         else:
             message = errors.render(errors.message_of(error))

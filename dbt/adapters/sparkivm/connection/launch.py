@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, MutableMapping
+from importlib.metadata import version
 from pathlib import Path
 
 from dbt.adapters.exceptions import FailedToConnectError
@@ -13,10 +16,12 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from dbt.adapters.sparkivm.connection import packages
-from dbt.adapters.sparkivm.connection.settings import prepare
+from dbt.adapters.sparkivm.connection.settings import is_local, prepare
 from dbt.adapters.sparkivm.diagnostics import errors
 from dbt.adapters.sparkivm.diagnostics.java import check_java
+from dbt.adapters.sparkivm.log import say
 
+_PYTHON = "PYSPARK_PYTHON"
 _LOG_LIMIT = 5_000_000  # bytes, after which a start begins the log anew
 
 
@@ -42,6 +47,8 @@ def root_session(settings: Mapping[str, str], folder: Path) -> tuple[SparkSessio
         # A JVM whose Spark was stopped: its memory and options cannot change any more.
         return SparkSession.builder.config(conf=conf).getOrCreate(), True
     check_java()
+    say_starting(settings)
+    name_python(settings, os.environ)
     prepare(folder)
     log = log_file(folder / "spark.log")
     start = log.stat().st_size if log.exists() else 0
@@ -59,6 +66,29 @@ def root_session(settings: Mapping[str, str], folder: Path) -> tuple[SparkSessio
     except Exception as error:
         message = errors.render(errors.message_of(error))
         raise FailedToConnectError(f"Spark does not start: {message}\nIts log: {log}") from None
+
+
+def say_starting(settings: Mapping[str, str], what: str = "Spark") -> None:
+    """Tell the user that Spark is being started, which takes a while.
+
+    Args:
+        settings: with which it is started.
+        what: how to call it.
+    """
+    say(f"Starting {what} {version('pyspark')} ({settings.get('spark.master', 'local[*]')}) ...")
+
+
+def name_python(settings: Mapping[str, str], environ: MutableMapping[str, str]) -> None:
+    """Let the Python workers of a Spark on this machine be the Python that dbt runs in.
+
+    It has the packages that Python models import; Spark would take any `python3` of the PATH.
+
+    Args:
+        settings: with which Spark is started.
+        environ: its environment variables, of which one is set unless the user did.
+    """
+    if is_local(settings.get("spark.master", "local[*]")):
+        environ.setdefault(_PYTHON, settings.get("spark.pyspark.python", sys.executable))
 
 
 def log_file(path: Path) -> Path:

@@ -15,6 +15,7 @@ from pathlib import Path
 DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 METASTORE_URL = "spark.hadoop.javax.jdo.option.ConnectionURL"
+METASTORE_URIS = "spark.hadoop.hive.metastore.uris"
 
 EXTENSIONS = "spark.sql.extensions"
 PACKAGES = "spark.jars.packages"
@@ -25,7 +26,7 @@ CATALOG = "spark.sql.catalogImplementation"
 TOKEN = "spark.connect.authenticate.token"
 
 # A metastore of the user's own: then no Derby of ours.
-_OTHER_METASTORE = ("spark.hadoop.hive.metastore.uris", METASTORE_URL)
+_OTHER_METASTORE = (METASTORE_URIS, METASTORE_URL)
 
 
 def start_settings(
@@ -143,13 +144,13 @@ def _local_defaults(master: str, known: Mapping[str, str], folder: Path) -> dict
 def _delta(settings: Mapping[str, str]) -> dict[str, str]:
     """What is missing in `settings` for Delta tables."""
     added = {}
-    extensions = _items(settings.get(EXTENSIONS))
+    extensions = items(settings.get(EXTENSIONS))
     if DELTA_EXTENSION not in extensions:
         added[EXTENSIONS] = ",".join([*extensions, DELTA_EXTENSION])
     if "spark.sql.catalog.spark_catalog" not in settings:
         added["spark.sql.catalog.spark_catalog"] = DELTA_CATALOG
-    packages = _items(settings.get(PACKAGES))
-    jars = _items(settings.get(JARS))
+    packages = items(settings.get(PACKAGES))
+    jars = items(settings.get(JARS))
     if not _has_delta_package(packages) and not _has_delta_jar(jars):
         added[PACKAGES] = ",".join([*packages, delta_package()])
     return added
@@ -170,6 +171,6 @@ def _has_delta_jar(jars: Iterable[str]) -> bool:
     return any(jar.rsplit("/", 1)[-1].startswith("delta-spark") for jar in jars)
 
 
-def _items(text: str | None) -> list[str]:
+def items(text: str | None) -> list[str]:
     """The members of a comma-separated setting."""
     return [item.strip() for item in (text or "").split(",") if item.strip()]

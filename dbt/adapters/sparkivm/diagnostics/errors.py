@@ -48,6 +48,12 @@ def as_dbt_error(error: Exception) -> DbtRuntimeError:
     return DbtDatabaseError(message)
 
 
+def is_sparks(error: Exception) -> bool:
+    """Whether an error is Spark's, and not of Python code that called it."""
+    module = type(error).__module__
+    return module.startswith(("pyspark.", "py4j.", "grpc."))
+
+
 def message_of(error: Exception) -> str:
     """Spark's full message, still with plan and trace where Spark put them into it."""
     # A captured exception has no `args`, and its `str` asks the JVM, which may be gone.

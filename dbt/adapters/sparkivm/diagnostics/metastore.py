@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from dbt.adapters.exceptions import FailedToConnectError
 
+from dbt.adapters.sparkivm.connection.settings import CATALOG, METASTORE_URIS, METASTORE_URL
+
 # Derby's error for a database that another JVM has open.
 _LOCKED = re.compile(r"XSDB6|Another instance of Derby may have already booted")
+# In a JDBC URL a user and a password can stand before an `@`, and after a `;` or `?`.
+_LOGIN = re.compile(r"^(jdbc:(?:\w+:)+(?://)?).*@")
 _DATABASE = re.compile(r"^jdbc:derby:.*databaseName=([^;]+)")
 
 
@@ -37,6 +42,29 @@ def check_free(url: str, resident: str | None = None) -> None:
         return
     except OSError:
         raise FailedToConnectError(locked_message(url, resident)) from None
+
+
+def place(settings: Mapping[str, str]) -> str:
+    """Where a Spark with these settings keeps its catalog, for a message; never a password."""
+    if settings.get(CATALOG, "hive") != "hive":
+        return "in memory: tables are gone when Spark ends"
+    uris = settings.get(METASTORE_URIS)
+    if uris:
+        return uris
+    url = settings.get(METASTORE_URL, "")
+    match = _DATABASE.match(url)
+    if match:
+        return match[1]
+    shown = _LOGIN.sub(r"\1", re.split("[;?]", url)[0])
+    return shown or "where Spark's hive-site.xml says"
+
+
+def waiting_message(settings: Mapping[str, str]) -> str:
+    """What to tell a user for whom the metastore takes long; a new one is made first."""
+    match = _DATABASE.match(settings.get(METASTORE_URL, ""))
+    if match and not (Path(match[1]) / "service.properties").exists():
+        return f"Making a new metastore in {match[1]} ..."
+    return f"Waiting for the metastore ({place(settings)}) ..."
 
 
 def is_locked(trace: str) -> bool:

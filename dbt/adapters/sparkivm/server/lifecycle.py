@@ -37,6 +37,7 @@ from dbt.adapters.sparkivm.connection.settings import (
 from dbt.adapters.sparkivm.credentials import Method, SparkIvmCredentials
 from dbt.adapters.sparkivm.diagnostics import errors, metastore
 from dbt.adapters.sparkivm.diagnostics.java import check_java
+from dbt.adapters.sparkivm.log import waiting
 
 _LOOPBACK = "127.0.0.1"
 _CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
@@ -108,6 +109,7 @@ def _start(
     settings = start_settings(credentials.master, user, folder, spark_defaults(os.environ))
     if settings[CATALOG] == "hive":
         metastore.check_free(settings.get(METASTORE_URL, ""))
+    launch.say_starting(settings, "a resident Spark")
     settings["spark.connect.grpc.binding.address"] = _LOOPBACK
     settings["spark.connect.grpc.binding.port"] = str(port)
     log = launch.log_file(folder / "server.log")
@@ -120,12 +122,14 @@ def _start(
         file.write(_java_properties(settings))
     try:
         with packages.one_at_a_time(settings):
-            process = _launch(properties, token, log, state)
+            environment = _environment(settings, token)
+            process = _launch(properties, environment, log, state)
             server = Resident(process.pid, port, token, tuple(user))
             resident.write(state, server)
             try:
                 _await_port(process, port, log, begin)
-                _open_metastore(credentials, server)
+                with waiting(metastore.waiting_message(settings)):
+                    _open_metastore(credentials, server)
                 server = dataclasses.replace(server, ready=True)
                 resident.write(state, server)
             except BaseException:
@@ -138,10 +142,18 @@ def _start(
     return server
 
 
-def _launch(properties: Path, token: str, log: Path, state: IO[bytes]) -> subprocess.Popen[bytes]:
-    """Start the server's process, which inherits the lock on `state`."""
+def _environment(settings: Mapping[str, str], token: str) -> dict[str, str]:
+    """The server's environment variables."""
     environment = {key: value for key, value in os.environ.items() if key not in _FOREIGN}
     environment[_TOKEN_VARIABLE] = token
+    launch.name_python(settings, environment)
+    return environment
+
+
+def _launch(
+    properties: Path, environment: Mapping[str, str], log: Path, state: IO[bytes]
+) -> subprocess.Popen[bytes]:
+    """Start the server's process, which inherits the lock on `state`."""
     submit = str(Path(_find_spark_home()) / "bin" / "spark-submit")
     with log.open("ab") as output:
         return subprocess.Popen(

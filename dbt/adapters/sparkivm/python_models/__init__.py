@@ -1,0 +1,1 @@
+"""dbt's Python models, run in the Spark that dbt is connected to."""
