@@ -79,7 +79,8 @@ class Query:
 def sections(text: str) -> dict[str, str]:
     """A floor's file by its titles: `-- create`, `-- check`, and one for each changed table.
 
-    What follows a title after a colon is a remark.
+    What follows a title after a colon is a remark. Without `-- create` the table is the model's
+    query.
     """
     found: dict[str, list[str]] = {}
     lines: list[str] = []

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from benchmarks import models
 from benchmarks.catalog import CHANGES, Change, Query
 from benchmarks.changes import SOURCES, Applied, Changes
 from benchmarks.workspace import TARGETS, Measured, Workspace
@@ -91,7 +92,8 @@ class Queries:
     def _build_floor(self, query: Query) -> None:
         """A hand-written table; a large one marks deleted rows instead of copying the others."""
         floor = _floor(query)
-        built = query.floor["create"].format(sources=SOURCES)
+        own = query.floor.get("create", "").format(sources=SOURCES)
+        built = own or models.plain(query.name, SOURCES)
         self.workspace.sql(f"create or replace table {floor} using delta as {built}")
         (detail,) = self.workspace.sql(f"describe detail {floor}")
         if detail["sizeInBytes"] > _LARGE:

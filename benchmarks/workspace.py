@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks import models
 from benchmarks.catalog import PROJECT
 from benchmarks.changes import SOURCES
 from benchmarks.status import Status, Work
@@ -55,6 +56,7 @@ class Workspace:
         self.project = folder / "project"
         if not self.project.exists():
             shutil.copytree(PROJECT, self.project, ignore=shutil.ignore_patterns(".*", "target"))
+            models.write(self.project)
         load.generate(scale, folder / "data")
         self.session = load.session_of_profile(self.project)
         self.session.conf.set("spark.sql.ansi.enabled", "false")  # as dbt-spark has it

@@ -1,11 +1,3 @@
--- create
-select
-    o_clerk,
-    count(*) as orders,
-    count(distinct o_custkey) as customers
-from {sources}.orders
-group by o_clerk
-
 -- orders: their clerks' customers are counted again; pinned, by docs/decisions/0005
 merge into {floor} as stored
 using (

@@ -1,19 +1,3 @@
--- create
-select
-    n_name,
-    sum(l_extendedprice * (1 - l_discount)) as revenue
-from {sources}.customer
-join {sources}.orders on c_custkey = o_custkey
-join {sources}.lineitem on l_orderkey = o_orderkey
-join {sources}.supplier on l_suppkey = s_suppkey and c_nationkey = s_nationkey
-join {sources}.nation on s_nationkey = n_nationkey
-join {sources}.region on n_regionkey = r_regionkey
-where
-    r_name = 'ASIA'
-    and o_orderdate >= date '1994-01-01'
-    and o_orderdate < date '1995-01-01'
-group by n_name
-
 -- lineitem: measures of a range of orders changed
 merge into {floor} as stored
 using (

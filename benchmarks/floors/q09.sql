@@ -1,17 +1,3 @@
--- create
-select
-    n_name as nation,
-    extract(year from o_orderdate) as o_year,
-    sum(l_extendedprice * (1 - l_discount) - ps_supplycost * l_quantity) as sum_profit
-from {sources}.lineitem
-join {sources}.part on p_partkey = l_partkey
-join {sources}.supplier on s_suppkey = l_suppkey
-join {sources}.partsupp on ps_suppkey = l_suppkey and ps_partkey = l_partkey
-join {sources}.orders on o_orderkey = l_orderkey
-join {sources}.nation on s_nationkey = n_nationkey
-where p_name like '%sandy%'
-group by n_name, extract(year from o_orderdate)
-
 -- lineitem: measures of a range of orders changed
 merge into {floor} as stored
 using (

@@ -1,22 +1,3 @@
--- create
-select
-    l_orderkey,
-    l_linenumber,
-    l_quantity,
-    l_extendedprice,
-    l_discount,
-    l_shipdate,
-    l_shipmode,
-    o_orderdate,
-    o_orderpriority,
-    o_totalprice,
-    c_custkey,
-    c_name,
-    c_mktsegment
-from {sources}.lineitem
-join {sources}.orders on o_orderkey = l_orderkey
-join {sources}.customer on c_custkey = o_custkey
-
 -- lineitem: measures of lines that are in the view already: no join
 merge into {floor} as stored
 using (

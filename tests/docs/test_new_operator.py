@@ -14,7 +14,8 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "contributing" / "new-operator.md"
 FIXTURE = "tests/fixtures/operators/bucket_sample.sql"
 _FENCE = re.compile(r"```(python|diff|sql)\n(.*?)```", re.S)
-_FILE = re.compile(r"`([\w/]+\.\w+)`")
+_FILE = re.compile(r"(?:`|\*\*)([\w/]+\.\w+)(?:`|\*\*)")
+"""A file by its path; one that is new is bold."""
 
 
 def blocks() -> list[tuple[str, str, str]]:

@@ -1,18 +1,3 @@
 -- Sales by market segment.
 {{ config(unique_key='segment') }}
-select
-    segment,
-    count(*) as customers,
-    sum(revenue) as revenue
-    {{ stock(', max(customer_sales.loaded) as loaded') }}
-from {{ ref('customer_sales') }} as customer_sales
-join {{ ref('customers') }} as customers on customers.custkey = customer_sales.custkey
-{% if is_incremental() %}
-where segment in (
-    select segment
-    from (select * from {{ newer(ref('customer_sales')) }}) as customer_sales
-    join {{ ref('customers') }} as customers on customers.custkey = customer_sales.custkey
-)
-{% endif %}
-group by
-    segment
+{{ customer_sales_by('segment') }}
