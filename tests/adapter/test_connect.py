@@ -17,10 +17,9 @@ from dbt.adapters.exceptions import FailedToConnectError
 from dbt_common.exceptions import DbtDatabaseError
 
 from dbt.adapters.sparkivm.cli import main
-from dbt.adapters.sparkivm.connection import connect, resident
+from dbt.adapters.sparkivm.connection import connect, metastore, resident
 from dbt.adapters.sparkivm.connection.session import SessionHandle
 from dbt.adapters.sparkivm.connection.settings import METASTORE_URL, start_settings
-from dbt.adapters.sparkivm.diagnostics import metastore
 from tests.adapter.messages import assert_shown_without_a_trace
 from tests.conftest import QUICK, QUICK_JVM
 from tests.helpers.dbt_project import DbtProject

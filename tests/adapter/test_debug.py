@@ -8,9 +8,10 @@ import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.sparkivm import SparkIvmCredentials
-from dbt.adapters.sparkivm.diagnostics import debug, delta_trial
-from dbt.adapters.sparkivm.diagnostics.debug import Facts, advice, examine
-from dbt.adapters.sparkivm.diagnostics.delta_trial import try_delta
+from dbt.adapters.sparkivm.debug import delta_trial
+from dbt.adapters.sparkivm.debug import report as debug
+from dbt.adapters.sparkivm.debug.delta_trial import try_delta
+from dbt.adapters.sparkivm.debug.report import Facts, advice, examine
 
 Row = dict[str, Any]
 

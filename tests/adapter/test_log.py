@@ -12,8 +12,8 @@ from dbt_common.events.event_manager_client import get_event_manager
 from dbt_common.exceptions import EventCompilationError
 
 from dbt.adapters.sparkivm import log
+from dbt.adapters.sparkivm.connection.metastore import place, waiting_message
 from dbt.adapters.sparkivm.connection.settings import CATALOG, METASTORE_URIS, METASTORE_URL
-from dbt.adapters.sparkivm.diagnostics.metastore import place, waiting_message
 
 
 def test_a_wait_is_told_once_and_only_if_it_is_long(

@@ -10,7 +10,7 @@ import pytest
 from dbt.adapters.exceptions import FailedToConnectError
 from dbt_common.exceptions import DbtDatabaseError
 
-from dbt.adapters.sparkivm.diagnostics.metastore import check_free
+from dbt.adapters.sparkivm.connection.metastore import check_free
 from tests.adapter.messages import assert_shown_without_a_trace
 from tests.helpers.dbt_project import DbtProject
 

@@ -18,9 +18,9 @@ from dbt.adapters.exceptions import FailedToConnectError
 
 from dbt.adapters.sparkivm.cli import main
 from dbt.adapters.sparkivm.connection import connect, resident
+from dbt.adapters.sparkivm.connection.metastore import locked_message
 from dbt.adapters.sparkivm.connection.resident import Resident
 from dbt.adapters.sparkivm.credentials import SparkIvmCredentials
-from dbt.adapters.sparkivm.diagnostics.metastore import locked_message
 from dbt.adapters.sparkivm.server import lifecycle as server
 
 SERVER = Resident(1, 15002, "hush", ("spark.a",), ready=True)

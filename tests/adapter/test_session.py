@@ -13,8 +13,8 @@ import pytest
 from dbt.adapters.exceptions import FailedToConnectError
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.sparkivm.connection.metastore import check_free, is_locked
 from dbt.adapters.sparkivm.connection.session import bind, literal
-from dbt.adapters.sparkivm.diagnostics.metastore import check_free, is_locked
 
 
 @pytest.mark.parametrize(

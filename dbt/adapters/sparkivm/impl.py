@@ -7,7 +7,7 @@ from dbt.adapters.spark.impl import SparkAdapter
 from dbt.adapters.sparkivm.bridge.grants import GrantsMixin
 from dbt.adapters.sparkivm.bridge.methods import IvmMixin
 from dbt.adapters.sparkivm.connections import SparkIvmConnectionManager
-from dbt.adapters.sparkivm.diagnostics import debug
+from dbt.adapters.sparkivm.debug import report as debug
 from dbt.adapters.sparkivm.python_models.submission import PythonModelsMixin
 
 

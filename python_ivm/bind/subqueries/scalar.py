@@ -12,7 +12,7 @@ from python_ivm.algebra.nodes import Aggregate, Node
 from python_ivm.bind.grouping.post_aggregation import PostAggregation
 from python_ivm.functions.aggregates import is_aggregate_call, or_of_no_rows
 
-_TOO_MANY = "[SCALAR_SUBQUERY__TOO_MANY_ROWS] More than one row returned by a subquery"
+_TOO_MANY = "[SCALAR_SUBQUERY_TOO_MANY_ROWS] More than one row returned by a subquery"
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from dbt.adapters.exceptions import FailedToConnectError
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from dbt.adapters.sparkivm.connection import launch, resident
+from dbt.adapters.sparkivm.connection import launch, metastore, resident
 from dbt.adapters.sparkivm.connection.session import SessionHandle
 from dbt.adapters.sparkivm.connection.session_settings import Started, apply
 from dbt.adapters.sparkivm.connection.settings import (
@@ -31,7 +31,7 @@ from dbt.adapters.sparkivm.connection.settings import (
     start_settings,
 )
 from dbt.adapters.sparkivm.credentials import SparkIvmCredentials
-from dbt.adapters.sparkivm.diagnostics import errors, metastore
+from dbt.adapters.sparkivm.diagnostics import errors
 from dbt.adapters.sparkivm.log import waiting
 
 logger = AdapterLogger("SparkIvm")

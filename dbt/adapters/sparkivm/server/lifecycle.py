@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 from dbt.adapters.exceptions import FailedToConnectError
 from pyspark.find_spark_home import _find_spark_home
 
-from dbt.adapters.sparkivm.connection import connect, launch, packages, resident
+from dbt.adapters.sparkivm.connection import connect, launch, metastore, packages, resident
 from dbt.adapters.sparkivm.connection.resident import Resident
 from dbt.adapters.sparkivm.connection.settings import (
     CATALOG,
@@ -35,7 +35,7 @@ from dbt.adapters.sparkivm.connection.settings import (
     start_settings,
 )
 from dbt.adapters.sparkivm.credentials import Method, SparkIvmCredentials
-from dbt.adapters.sparkivm.diagnostics import errors, metastore
+from dbt.adapters.sparkivm.diagnostics import errors
 from dbt.adapters.sparkivm.diagnostics.java import check_java
 from dbt.adapters.sparkivm.log import waiting
 

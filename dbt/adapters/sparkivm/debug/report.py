@@ -12,6 +12,7 @@ from typing import Any
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.sparkivm.bridge.conf import Conf, known
+from dbt.adapters.sparkivm.connection import metastore
 from dbt.adapters.sparkivm.connection.settings import (
     CATALOG,
     METASTORE_URIS,
@@ -19,8 +20,7 @@ from dbt.adapters.sparkivm.connection.settings import (
     is_local,
 )
 from dbt.adapters.sparkivm.credentials import SparkIvmCredentials
-from dbt.adapters.sparkivm.diagnostics import metastore
-from dbt.adapters.sparkivm.diagnostics.delta_trial import try_delta
+from dbt.adapters.sparkivm.debug.delta_trial import try_delta
 from dbt.adapters.sparkivm.log import say
 
 Query = Callable[[str], list[dict[str, Any]]]

@@ -1,0 +1,1 @@
+"""What `dbt debug` shows: versions, places, and whether Delta works there."""
