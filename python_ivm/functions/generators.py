@@ -7,6 +7,14 @@ from sqlglot import exp
 _TYPES = (exp.Explode, exp.ExplodeOuter, exp.Inline, exp.Stack)
 _NAMES = frozenset({"inline_outer", "json_tuple", "variant_explode", "variant_explode_outer"})
 
+TABLE_FUNCTIONS = frozenset(
+    {
+        "range", "explode", "explode_outer", "posexplode", "posexplode_outer", "inline",
+        "inline_outer", "stack", "json_tuple", "variant_explode", "variant_explode_outer", "table",
+    }
+)  # fmt: skip
+"""Functions in FROM whose rows follow from their arguments; any other can read tables unseen."""
+
 
 def is_generator(node: exp.Expr) -> bool:
     """Whether a node is a call of a generator function."""

@@ -5,71 +5,21 @@ from __future__ import annotations
 from sqlglot import exp
 
 from python_ivm.errors import Unsupported
+from python_ivm.functions.generators import TABLE_FUNCTIONS
+from python_ivm.functions.nondeterministic import (
+    CLOCK_NAMES,
+    CLOCK_TYPES,
+    NONDETERMINISTIC_NAMES,
+    NONDETERMINISTIC_TYPES,
+    SESSION_NAMES,
+    SESSION_TYPES,
+)
 from python_ivm.parse.clock_calls import asked
 from python_ivm.parse.trees import place, spelled
 from python_ivm.qualify.schema import Schemas, column_names
 
-NONDETERMINISTIC_TYPES: tuple[type[exp.Expr], ...] = tuple(
-    getattr(exp, name)
-    for name in ("Rand", "Randn", "Uuid", "Randstr", "Uniform", "Shuffle")
-    if hasattr(exp, name)
-)
-CLOCK_TYPES: tuple[type[exp.Expr], ...] = tuple(
-    getattr(exp, name)
-    for name in (
-        "CurrentDate",
-        "CurrentTime",
-        "CurrentTimestamp",
-        "CurrentDatetime",
-        "CurrentTimestampLTZ",
-        "Localtime",
-        "Localtimestamp",
-    )
-    if hasattr(exp, name)
-)
-NONDETERMINISTIC_NAMES = frozenset(
-    {
-        "rand", "randn", "random", "uuid", "randstr", "uniform", "shuffle", "version",
-        "monotonically_increasing_id", "spark_partition_id", "input_file_name",
-        "input_file_block_start", "input_file_block_length", "java_method", "reflect",
-        "try_reflect",
-    }
-)  # fmt: skip
-CLOCK_NAMES = frozenset(
-    {
-        "current_timestamp", "current_date", "current_time", "now", "localtimestamp", "curdate",
-        "curtime",
-    }
-)  # fmt: skip
-SESSION_NAMES = frozenset(
-    {
-        "current_user", "user", "session_user", "current_database", "current_schema",
-        "current_catalog", "current_timezone", "current_path",
-    }
-)  # fmt: skip
-SESSION_TYPES: tuple[type[exp.Expr], ...] = tuple(
-    getattr(exp, name)
-    for name in (
-        "CurrentUser",
-        "SessionUser",
-        "CurrentSchema",
-        "CurrentCatalog",
-        "CurrentDatabase",
-        "CurrentTimezone",
-    )
-    if hasattr(exp, name)
-)
-
 _BARE_CLOCK = frozenset({"localtimestamp", "current_time"})
 """Names without parentheses that are the clock where no column has them."""
-
-GENERATORS = frozenset(
-    {
-        "range", "explode", "explode_outer", "posexplode", "posexplode_outer", "inline",
-        "inline_outer", "stack", "json_tuple", "variant_explode", "variant_explode_outer", "table",
-    }
-)  # fmt: skip
-"""Functions in FROM whose rows follow from their arguments; any other can read tables unseen."""
 
 
 def check_deterministic(query: exp.Query) -> None:
@@ -168,7 +118,7 @@ def _check_generator(call: exp.Anonymous) -> None:
         for inner in call.expressions:
             if isinstance(inner, exp.Anonymous):
                 _check_generator(inner)
-    if name in GENERATORS:
+    if name in TABLE_FUNCTIONS:
         return
     raise Unsupported(
         f"{name}() in FROM can read tables whose changes are not seen",
