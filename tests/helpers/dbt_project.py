@@ -74,7 +74,7 @@ class DbtProject:
             spark_settings: how the shared Spark is started; the same for all projects.
             threads: dbt's threads.
             settings: further `server_side_parameters` of this project's profile.
-            config: further keys of `dbt_project.yml`, e.g. `{"models": {"+file_format": "delta"}}`.
+            config: further keys of `dbt_project.yml`, e.g. `{"models": {"+enabled": False}}`.
             target: further keys of the profile's target, e.g. `{"method": "connect"}`.
         """
         self.root = root
@@ -95,8 +95,6 @@ class DbtProject:
             {
                 "name": "project",
                 "profile": "project",
-                "models": {"+file_format": "delta"},
-                "seeds": {"+file_format": "delta"},
                 "flags": {
                     "send_anonymous_usage_stats": False,
                     # Not every project has models and seeds.

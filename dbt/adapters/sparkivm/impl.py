@@ -9,13 +9,17 @@ from dbt.adapters.sparkivm.bridge.methods import IvmMixin
 from dbt.adapters.sparkivm.connections import SparkIvmConnectionManager
 from dbt.adapters.sparkivm.debug import report as debug
 from dbt.adapters.sparkivm.python_models.submission import PythonModelsMixin
+from dbt.adapters.sparkivm.tables.defaults import DefaultsMixin
+from dbt.adapters.sparkivm.tables.seeds import SeedsMixin
 
 
-class SparkIvmAdapter(IvmMixin, GrantsMixin, PythonModelsMixin, SparkAdapter):
+class SparkIvmAdapter(
+    IvmMixin, GrantsMixin, PythonModelsMixin, DefaultsMixin, SeedsMixin, SparkAdapter
+):
     """dbt-spark's adapter over this package's connections.
 
-    What the macros of maintained models call (`adapter.ivm_*`) is mixed in from a module of its
-    own, so that this class stays a list of what it is made of.
+    What the macros call (`adapter.ivm_*`) is mixed in from modules of their own, so that this class
+    stays a list of what it is made of.
     """
 
     ConnectionManager = SparkIvmConnectionManager

@@ -1,0 +1,1 @@
+"""The tables that dbt's own materializations make: their format, their change feed, seeds."""
