@@ -75,7 +75,7 @@ def explain(request: Request, warehouse: Warehouse) -> str:
             _section("Read of the sources", _reads(model, how.layout)),
             *_of_the_clock(how),
             *_on_changes(model, how, current, found),
-            *_anew(model, how, current, found),
+            *_recompute(model, how, current, found),
             _section("Build and view", _build(model, how, current)),
         ]
         return "\n\n".join(parts) + "\n"
@@ -107,7 +107,7 @@ def _stored(request: Request, layout: Layout) -> str:
 
 
 def _recomputed(layout: Layout) -> list[str]:
-    """Why parts of the model are computed anew; nothing where none is."""
+    """Why parts of the model are recomputed; nothing where none is."""
     found = [f"  {sentence}" for sentence in recomputations(layout)]
     return [_section("Recomputed where a change touches it", "\n".join(found))] if found else []
 
@@ -176,7 +176,7 @@ def _on_changes(
     return sections + _layouts(keys, relation_name(request.state))
 
 
-def _anew(
+def _recompute(
     model: Model, how: Maintained, current: dict[str, SourceChange], found: Found
 ) -> list[str]:
     """The MERGE that does not follow what changed; nothing where values cannot be compared."""

@@ -60,8 +60,18 @@ class Strategy(Enum):
     """How a model is refreshed."""
 
     NOOP = "noop"
+    """Nothing to do."""
     INCREMENTAL = "incremental"
+    """The rows that follow from what changed in the sources are merged into the state."""
+    RECOMPUTE = "recompute"
+    """The query is computed from all rows, and the rows that differ are merged."""
     FULL = "full"
+    """The state is replaced."""
+
+    @property
+    def merges(self) -> bool:
+        """Whether the state stays, and rows of it are written: models above can follow these."""
+        return self in (Strategy.INCREMENTAL, Strategy.RECOMPUTE)
 
 
 @dataclass(frozen=True)
@@ -114,11 +124,6 @@ class Refresh:
     sentence: str = ""
     is_bag: bool = False
 
-    @property
-    def computes_anew(self) -> bool:
-        """Whether it computes the query, and writes the rows in which the state differs."""
-        return self.reason == "COMPUTED_ANEW"
-
     def counts(self, written: Counts) -> Counts:
         """The rows that came, changed and went, of what Delta counted (docs/log.md)."""
         return written.paired() if self.is_bag else written
@@ -132,8 +137,9 @@ class Refresh:
         sentence = shorten(self.sentence, _LONGEST, placeholder=" …")
         if self.strategy is Strategy.NOOP:
             return f"noop: {sentence or self.explanation}"
-        expected = self.strategy is Strategy.INCREMENTAL and not self.computes_anew
-        told = self.strategy.value + ("" if expected else f" ({self.reason})")
+        told = self.strategy.value + (
+            "" if self.strategy is Strategy.INCREMENTAL else f" ({self.reason})"
+        )
         read = f"from {_listed(self.ranges)}" if self.ranges else ""
         done = " ".join(part for part in (self._rows(written), read) if part)
         said = "; ".join(part for part in (done, sentence) if part)

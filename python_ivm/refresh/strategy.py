@@ -209,11 +209,15 @@ class Planner:
         if found.merge is None:
             return self._moved_on("no row changed that the query sees", bookmark, changes)
         merge = self._committed(found.merge, bookmark, changes)
-        why = Reason("CHANGED", "sources changed" if found.read else "the clock moved")
-        if found.anew:
-            why = _computed_anew(Reason("", "to follow what changed would read more"))
         moved = clock if clock_moved else None
-        return self._merged(why, merge, how.layout, bookmark, found.read, moved)
+        if found.recomputes:
+            return self._merged(
+                Strategy.RECOMPUTE, _CHEAPER, merge, how.layout, bookmark, found.read, moved
+            )
+        why = Reason("CHANGED", "sources changed" if found.read else "the clock moved")
+        return self._merged(
+            Strategy.INCREMENTAL, why, merge, how.layout, bookmark, found.read, moved
+        )
 
     def _recompute(self, reason: Reason, bookmark: Bookmark, rebuild: bool = False) -> Refresh:
         """Without following what changed: the rows that differ where the state can stay.
@@ -240,16 +244,13 @@ class Planner:
         policy.refuse_under_strict(self.request, reason, feeds)
         read = {k: c for k, c in current.items() if c.post != bookmark.sources[k]}
         moved = clock if self.model.clock_moved(bookmark) else None
-        why = _computed_anew(reason)
-        refresh = self._merged(why, merge, how.layout, bookmark, read, moved)
-        return replace(
-            refresh, warning=policy.warning(self.request, reason, feeds, "computed anew")
-        )
+        refresh = self._merged(Strategy.RECOMPUTE, reason, merge, how.layout, bookmark, read, moved)
+        return replace(refresh, warning=policy.warning(self.request, reason, feeds, "recomputed"))
 
     def _merge_of_all(
         self, layout: Layout, sources: Mapping[str, SourceChange], clock: Clock | None
     ) -> Statement | None:
-        """The statement that computes the query anew; None if the state should not stay."""
+        """The statement that recomputes the query; None if the state should not stay."""
         self.model.forget_sizes()  # of what was replaced they tell nothing
         merge, fresh = recompute(layout), contents(layout, FRESH)
         if not Cost(self.model, {}).keeps_state(merge.rows, fresh):
@@ -274,6 +275,7 @@ class Planner:
 
     def _merged(
         self,
+        strategy: Strategy,
         why: Reason,
         merge: Statement,
         layout: Layout,
@@ -290,12 +292,12 @@ class Planner:
             ranges = (*ranges, clock.range(self.model.asked))
         planned = (*self._tuned(), merge)
         return Refresh(
-            Strategy.INCREMENTAL,
+            strategy,
             why.code,
             why.words,
             planned,
             ranges,
-            sentence=why.text if why.code == "COMPUTED_ANEW" else "",
+            sentence=why.text if strategy is Strategy.RECOMPUTE else "",
             is_bag=layout.is_bag,
         )
 
@@ -433,6 +435,8 @@ class Planner:
 _LARGE_FILES = 2**20
 """Bytes of files from which on it pays to mark rows as deleted, which takes jobs of its own."""
 _FIRST = Reason("FIRST_BUILD", "first build", False)
+_CHEAPER = Reason("CHEAPER", "to follow what changed would read more", False)
+"""No fallback, though all rows are read: a refresh is wanted because it costs less."""
 _STATE_STAYS = frozenset(
     {"SOURCE_REPLACED", "SOURCE_RECREATED", "CHANGE_FEED_GAP", "PLAN_TOO_LARGE"}
 )
@@ -440,10 +444,6 @@ _STATE_STAYS = frozenset(
 _CLOCK_MOVED = Reason(
     "CLOCK_MOVED", "the date or time that the query asks for beside its conditions is another one"
 )
-
-
-def _computed_anew(reason: Reason) -> Reason:
-    return Reason("COMPUTED_ANEW", reason.text, False, reason.details)
 
 
 def _table(key: str) -> str:
