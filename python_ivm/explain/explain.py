@@ -22,6 +22,7 @@ from python_ivm.optimize.data_skipping import keys_looked_up
 from python_ivm.optimize.irrelevant_updates import relevant
 from python_ivm.qualify.schema import kind_of
 from python_ivm.refresh import statements
+from python_ivm.refresh.former import followed_request
 from python_ivm.refresh.maintained import Maintained, maintained
 from python_ivm.refresh.metadata import versions
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
@@ -55,11 +56,14 @@ def explain(request: Request, warehouse: Warehouse) -> str:
     """
     try:
         asked = CachedWarehouse(warehouse)
+        given, request = request, followed_request(request, asked)
         found = versions.state_history(asked, request.state)
         model = Model(request, asked, found)
         how = maintained(model, None)
         title = f"{request.model}: {relation_name(request.view)}"
         parts = [title, "=" * len(title), _now(found)]
+        if request.sql != given.sql:
+            parts.append(_FORMER)
         if isinstance(how, Reason):
             told = f"Every change rebuilds the view in full ({how.code}): {how.words}"
             return "\n\n".join([*parts, told]) + "\n"
@@ -82,6 +86,12 @@ def explain(request: Request, warehouse: Warehouse) -> str:
     except IvmError as error:
         error.model = error.model or request.model
         raise
+
+
+_FORMER = (
+    "The query changed. This is the former one, which the view follows until it is built anew\n"
+    "(on_configuration_change: continue)."
+)
 
 
 def _section(title: str, body: str) -> str:

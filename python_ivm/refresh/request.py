@@ -112,7 +112,8 @@ class Request:
         settings: The session settings that can change a query's result, such as the time zone.
         full_refresh: Whether a rebuild is asked for; None says nothing either way. False forbids
             the rebuild of a changed query, but no fallback of an unchanged one.
-        view_exists: Whether the public view stands.
+        view_exists: Whether a public view stands that reads the state.
+        view_text: The text of the view that stands, if it is known.
         partial: Whether the SQL reads no rows or a sample of them (``--empty``, ``--sample``), so
             that its result must not pass for the view's.
         table_in_the_way: Whether a table stands under the view's name.
@@ -130,6 +131,7 @@ class Request:
     settings: Mapping[str, str] = field(default_factory=dict)
     full_refresh: bool | None = None
     view_exists: bool = True
+    view_text: str | None = None
     partial: bool = False
     table_in_the_way: bool = False
     properties: Mapping[str, str] = field(default_factory=dict)

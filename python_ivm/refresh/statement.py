@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from textwrap import shorten
 
@@ -107,7 +107,7 @@ class Refresh:
         strategy: How.
         reason: A stable code for why, such as ``QUERY_CHANGED``.
         explanation: The reason in words.
-        statements: What to run, in order; for a noop at most one that keeps the bookmark.
+        statements: What to run, in order; for a noop nothing that changes a row.
         ranges: The read versions of each source, such as ``orders@5→6``.
         warning: What to warn of, if anything.
         sentence: What the log line says of the reason beside its code, if anything.
@@ -123,6 +123,18 @@ class Refresh:
     warning: str | None = None
     sentence: str = ""
     is_bag: bool = False
+
+    def noted(self, note: str, code: str) -> Refresh:
+        """The same refresh with something more to say.
+
+        Args:
+            note: What else there is to know.
+            code: Its reason code, which a noop takes.
+        """
+        told = replace(self, explanation=f"{self.explanation}; {note}")
+        if self.strategy is Strategy.NOOP:
+            return replace(told, reason=code)
+        return replace(told, sentence=f"{self.sentence}; {note}" if self.sentence else note)
 
     def counts(self, written: Counts) -> Counts:
         """The rows that came, changed and went, of what Delta counted (docs/log.md)."""

@@ -25,7 +25,7 @@ def test_only_rows_that_differ_are_written(bench: Bench) -> None:
         "recompute (CHEAPER): +1 ~2 -1 rows from a@1→4; to follow what changed would read more"
     )
     assert bag.refresh("recompute").response._message.startswith("recompute (CHEAPER): +0 ~3 -0 ")
-    above.refresh()
+    above.refresh("recompute")
     fed = bench.sql(f"select * from table_changes('{groups.state}', 1, 1)")
     assert sorted((row["k"] or 0) for row in fed) == [0, 2, 2, 3, 3, 4]
     bench.refresh("noop")

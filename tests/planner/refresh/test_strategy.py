@@ -427,14 +427,6 @@ def test_on_configuration_change_fail_leaves_everything_as_it_is(xs: OddLake) ->
     assert rebuilt.reason == "FULL_REFRESH"
 
 
-def test_on_configuration_change_continue_keeps_the_former_query(xs: OddLake) -> None:
-    xs.run("m", SQL)
-    go_on = under(Policy.AUTO, on_configuration_change=OnConfigurationChange.CONTINUE)
-    kept = xs.run("m", SQL.replace("sum", "max"), **go_on)
-    assert outcome(kept) == (Strategy.NOOP, "QUERY_CHANGED")
-    assert kept.warning is not None and "former query" in kept.warning
-
-
 def test_full_refresh_false_forbids_the_rebuild_of_a_changed_query(xs: OddLake) -> None:
     xs.run("m", SQL, full_refresh=False)
     xs.change("x", insert=[(2, 2)])
@@ -457,8 +449,6 @@ def test_what_forbids_a_changed_query_comes_before_other_reasons(
         xs.run("m", changed, full_refresh=False, **under(policy))
     with pytest.raises(InvalidModel, match="forbids a rebuild"):
         xs.run("m", changed, **under(policy, on_configuration_change=OnConfigurationChange.FAIL))
-    go_on = under(policy, on_configuration_change=OnConfigurationChange.CONTINUE)
-    assert outcome(xs.run("m", changed, **go_on)) == (Strategy.NOOP, "QUERY_CHANGED")
 
 
 def test_a_source_that_is_only_maintained_does_not_lose_the_bookmarks_commit(xs: OddLake) -> None:
@@ -533,12 +523,6 @@ def test_a_state_that_was_only_optimized_is_intact(xs: OddLake) -> None:
     xs.run("m", SQL)
     xs.commits["m__ivm_state"].insert(0, Commit(1, "m-1", "OPTIMIZE"))
     assert xs.run("m", SQL).strategy is Strategy.NOOP
-
-
-def test_a_missing_public_view_is_made_again(xs: OddLake) -> None:
-    xs.run("m", SQL)
-    again = xs.run("m", SQL, view_exists=False)
-    assert outcome(again) == (Strategy.FULL, "VIEW_MISSING")
 
 
 def test_a_reason_that_showed_while_running_is_taken(xs: OddLake) -> None:

@@ -153,6 +153,7 @@ class Refresher:
         return replace(
             request,
             view_exists=view is not None and shows_state(view.text, request.state[-1]),
+            view_text=view.text if view is not None else None,
             table_in_the_way=request.table_in_the_way and view is None,
         )
 
