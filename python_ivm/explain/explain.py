@@ -22,7 +22,7 @@ from python_ivm.optimize.data_skipping import keys_looked_up
 from python_ivm.optimize.irrelevant_updates import relevant
 from python_ivm.qualify.schema import kind_of
 from python_ivm.refresh import statements
-from python_ivm.refresh.former import followed_request
+from python_ivm.refresh.lifecycle.former import followed_request
 from python_ivm.refresh.maintained import Maintained, maintained
 from python_ivm.refresh.metadata import versions
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse

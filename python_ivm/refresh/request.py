@@ -119,6 +119,7 @@ class Request:
         table_in_the_way: Whether a table stands under the view's name.
         properties: Further table properties of the state.
         location: Where the state's files go; None leaves it to the catalog.
+        project: The dbt project that the model is of.
         without_passes: Names of passes of the optimizer to leave out, for tests and to find out
             what one gains.
     """
@@ -136,6 +137,7 @@ class Request:
     table_in_the_way: bool = False
     properties: Mapping[str, str] = field(default_factory=dict)
     location: str | None = None
+    project: str = ""
     without_passes: frozenset[str] = frozenset()
 
 

@@ -10,14 +10,18 @@ from python_ivm.errors import InvalidModel, IvmError
 from python_ivm.optimize.cost import Cost
 from python_ivm.parse.clock_calls import at
 from python_ivm.parse.parser import pin_versions, table_key
-from python_ivm.refresh import policy, public_view, statements
-from python_ivm.refresh.former import former_request
+from python_ivm.refresh import policy, statements
 from python_ivm.refresh.incremental import Following, recomputing
+from python_ivm.refresh.lifecycle import public_view
+from python_ivm.refresh.lifecycle.former import former_request
+from python_ivm.refresh.lifecycle.ownership import (
+    refuse_foreign_table,
+    refuse_state_of_another_model,
+)
 from python_ivm.refresh.maintained import Maintained, maintained
 from python_ivm.refresh.metadata import versions
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 from python_ivm.refresh.model import Model
-from python_ivm.refresh.ownership import refuse_foreign_table, refuse_state_of_another_model
 from python_ivm.refresh.reason import Reason, planner_error
 from python_ivm.refresh.request import OnConfigurationChange, Policy, Request, Warehouse
 from python_ivm.refresh.statement import Refresh, Statement, Strategy
@@ -353,6 +357,7 @@ class Planner:
             sources={key: change.post for key, change in changes.items()},
             instant=clock.post if clock is not None else None,
             sizes=self.model.sizes,
+            project=self.request.project or bookmark.project,
         )
         fence = statements.fence(self.request, after.refresh)
         return replace(statement, bookmark=after.text(), fence=fence)
@@ -384,6 +389,7 @@ class Planner:
             unversioned=self.model.unversioned(),
             views=self.model.views,
             instant=self.model.instant if self.model.asked else None,
+            project=self.request.project,
         )
         text = self.model.reading.text
         if isinstance(how, Maintained):

@@ -36,6 +36,7 @@ class Bookmark:
         instant: The clock as the rows were computed by it; None if the query does not ask it.
         sizes: Bytes of tables when they were last asked for, by name.
         view: Hash of the public view's text; empty if it is not known.
+        project: The dbt project that the model is of; empty if it is not known.
     """
 
     query: str
@@ -50,6 +51,7 @@ class Bookmark:
     instant: Instant | None = None
     sizes: Mapping[str, int] = field(default_factory=dict)
     view: str = ""
+    project: str = ""
 
     def text(self) -> str:
         """The bookmark as one line of JSON."""
@@ -68,6 +70,7 @@ class Bookmark:
                 "instant": asdict(self.instant) if self.instant is not None else None,
                 "sizes": dict(self.sizes),
                 "view": self.view,
+                "project": self.project,
             },
         )
 
@@ -93,6 +96,7 @@ class Bookmark:
                 instant=Instant(**data["instant"]) if data.get("instant") else None,
                 sizes=data.get("sizes", {}),
                 view=data.get("view", ""),
+                project=data.get("project", ""),
             )
         except (ValueError, KeyError, TypeError, IndexError):
             return None

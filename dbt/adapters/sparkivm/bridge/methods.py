@@ -19,6 +19,7 @@ from dbt.adapters.sparkivm.bridge.comments import persist
 from dbt.adapters.sparkivm.bridge.conf import Conf, SessionConf, StatementConf
 from dbt.adapters.sparkivm.bridge.delta_log import DeltaLogs
 from dbt.adapters.sparkivm.bridge.refresher import Outcome, Refresher
+from dbt.adapters.sparkivm.bridge.relations import state_name, view_text
 from dbt.adapters.sparkivm.bridge.shortcuts import SessionShortcuts
 from dbt.adapters.sparkivm.bridge.warehouse import (
     Row,
@@ -35,7 +36,6 @@ from python_ivm.refresh.metadata.answers import Answers
 from python_ivm.refresh.metadata.versions import shows_state
 from python_ivm.refresh.request import Options, Request
 
-STATE_SUFFIX = "__ivm_state"
 _SETTINGS = ("spark.sql.ansi.enabled", "spark.sql.session.timeZone", "spark.sql.caseSensitive")
 
 
@@ -65,12 +65,13 @@ class IvmMixin(metaclass=AdapterMeta):
             CompilationError: If the model's configuration is wrong.
         """
         config = dict(model["config"])
-        state = target.identifier + (config.get("ivm_state_suffix") or STATE_SUFFIX)
+        state = state_name(target.identifier, config)
         existing = self.get_relation(target.database, target.schema, target.identifier)
         is_view = existing is not None and existing.type == RelationType.View
         information = getattr(existing, "information", None) or ""
+        text = view_text(information) if is_view else None
         # A view that still reads a former version of the state was left by a run that was killed.
-        stands = not information or shows_state(information, state)
+        stands = not information or shows_state(text or information, state)
         root = config.get("location_root")
         with _as_dbt_errors(str(model["name"])):
             return Request(
@@ -82,10 +83,12 @@ class IvmMixin(metaclass=AdapterMeta):
                 settings=self._ivm_settings(),
                 full_refresh=full_refresh,
                 view_exists=is_view and stands,
+                view_text=text,
                 table_in_the_way=existing is not None and not is_view,
                 properties={str(k): str(v) for k, v in (config.get("tblproperties") or {}).items()},
                 location=f"{root}/{state}" if root else None,
                 partial=partial,
+                project=self.config.project_name,
             )
 
     @available.parse(lambda *a, **k: None)
