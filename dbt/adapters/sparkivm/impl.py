@@ -6,13 +6,16 @@ from dbt.adapters.spark.impl import SparkAdapter
 
 from dbt.adapters.sparkivm.bridge.grants import GrantsMixin
 from dbt.adapters.sparkivm.bridge.methods import IvmMixin
+from dbt.adapters.sparkivm.bridge.names import NamesMixin
 from dbt.adapters.sparkivm.bridge.orphans import OrphansMixin
 from dbt.adapters.sparkivm.connections import SparkIvmConnectionManager
 from dbt.adapters.sparkivm.debug import report as debug
 from dbt.adapters.sparkivm.python_models.submission import PythonModelsMixin
 
 
-class SparkIvmAdapter(IvmMixin, OrphansMixin, GrantsMixin, PythonModelsMixin, SparkAdapter):
+class SparkIvmAdapter(
+    IvmMixin, NamesMixin, OrphansMixin, GrantsMixin, PythonModelsMixin, SparkAdapter
+):
     """dbt-spark's adapter over this package's connections.
 
     What the macros of maintained models call (`adapter.ivm_*`) is mixed in from a module of its

@@ -100,6 +100,8 @@ def orphan(
     if bookmark.project == "" and now is None:
         return Orphan(state, bookmark.model, why, f"it does not say of which project, so {_LEFT}")
     view = tuple(bookmark.model.split("."))
+    if view[0].lower() != state[-2].lower():  # a state lies beside its view
+        return Orphan(state, bookmark.model, "a copy of a state of another schema", _LEFT)
     found = warehouse.definition(view)
     if found is None or not reads(found.text, state[-1]):
         return Orphan(state, bookmark.model, why)

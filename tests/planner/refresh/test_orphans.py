@@ -111,6 +111,14 @@ def test_a_state_that_does_not_say_whose_it_is_is_left_alone(xs: Lake) -> None:
     assert "left alone" in found(xs, {}).keep
 
 
+def test_a_copy_of_another_schemas_state_is_left_alone_and_so_is_that_schemas_view(
+    xs: Lake,
+) -> None:
+    copy = orphan(xs, ("dev", "m__ivm_state"), "shop", {})
+    assert copy is not None
+    assert (copy.keep, copy.view) == ("it is left alone", None)
+
+
 def test_refreshes_tell_the_project_of_a_state_that_did_not(xs: Lake) -> None:
     of_no_project(xs)
     xs.change("x", insert=[(3, 3)])

@@ -13,7 +13,7 @@ from dbt.adapters.contracts.relation import RelationType
 from dbt.flags import get_flags
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.sparkivm.bridge.relations import IVM, built, state_name, view_text
+from dbt.adapters.sparkivm.bridge.relations import IVM, KINDS, built, state_name, view_text
 from dbt.adapters.sparkivm.log import say, warn
 from python_ivm.errors import IvmError
 from python_ivm.parse.parser import parse, table_references
@@ -63,7 +63,7 @@ class OrphansMixin(metaclass=AdapterMeta):
         project = self.config.project_name
         relations = built(graph)
         schemas = sorted({node["schema"] for node in graph["nodes"].values()
-                          if node["resource_type"] in ("model", "seed", "snapshot")})  # fmt: skip
+                          if node["resource_type"] in KINDS})  # fmt: skip
         found = []
         for schema in schemas:
             for relation in self._ivm_delta_tables(schema):
@@ -111,7 +111,7 @@ class OrphansMixin(metaclass=AdapterMeta):
         flags = get_flags()
         if model is None or flags.WHICH == "clone" or flags.EMPTY or getattr(flags, "SAMPLE", None):
             return None
-        if str(model.resource_type) not in ("model", "seed", "snapshot"):
+        if str(model.resource_type) not in KINDS:
             return None
         view = (model.schema, model.alias)
         relation = self.get_relation(model.database, *view)

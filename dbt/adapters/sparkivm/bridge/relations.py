@@ -11,7 +11,8 @@ from python_ivm.refresh.lifecycle.orphans import Built
 
 STATE_SUFFIX = "__ivm_state"
 IVM = "incremental_ivm"
-_KINDS = ("model", "seed", "snapshot")
+KINDS = ("model", "seed", "snapshot")
+"""What dbt builds, of all resource types."""
 
 _VIEW_TEXT = re.compile(
     r"^View Text: (.*?)\n(?=View (?:Original Text|Schema Mode|Catalog and Namespace|"
@@ -44,7 +45,7 @@ def built(graph: Mapping[str, Any]) -> dict[str, Built]:
     """
     found = {}
     for node in graph["nodes"].values():
-        if node["resource_type"] in _KINDS:
+        if node["resource_type"] in KINDS:
             config, schema = node["config"], node["schema"]
             name = node.get("alias") or node["name"]
             materialized = str(config.get("materialized"))
