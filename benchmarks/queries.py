@@ -165,7 +165,7 @@ def _parts(query: Query, measured: Measured) -> dict[str, float]:
     """Where the time of a refresh went, in seconds."""
     assert measured.run is not None and measured.trace is not None
     model, trace = measured.run.models[query.name], measured.trace
-    if model.strategy != "incremental" and not _is_unseen(measured, query):
+    if model.strategy not in ("incremental", "recompute") and not _is_unseen(measured, query):
         raise SystemExit(f"{query.name} was not refreshed: {model.message}")
     return {
         "dbt": model.seconds - trace.planning - sum(s.seconds for s in trace.inside),

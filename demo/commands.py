@@ -16,7 +16,7 @@ class Model:
 
     Attributes:
         name: the model's name.
-        strategy: incremental, full or noop; error if it failed.
+        strategy: incremental, recompute, full or noop; error if it failed.
         message: dbt's line about it.
         rows: inserted, updated and deleted rows of its state; None where that is not known.
         seconds: how long it took.

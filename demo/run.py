@@ -28,6 +28,8 @@ SCHEMA = "tpch_demo"
 SOURCES = f"{SCHEMA}_sources"
 FIRST = "--select everyday"
 
+COLORS = {"incremental": "green", "recompute": "cyan", "full": "yellow", "noop": "dim"}
+
 INTRODUCTION = """\
 A shop's orders lie in eight Delta tables (TPC-H). Queries over them are dbt models with one \
 special line: [bold]materialized='incremental_ivm'[/]. The first [bold]dbt run[/] builds them. \
@@ -108,7 +110,7 @@ class Demo:
         self.console.print(f"\n[bold cyan]{self._step}[/] [bold]{what}[/]{shown}")
 
     def _progress(self, model: Model) -> None:
-        color = {"incremental": "green", "noop": "dim", "full": "yellow"}.get(model.strategy, "red")
+        color = COLORS.get(model.strategy, "red")
         self.console.print(
             f"  {model.name:<16} [{color}]{model.message}[/]  [dim]{model.seconds:.1f} s[/]",
             highlight=False,
@@ -147,7 +149,7 @@ def summary(refreshed: Run, rebuilt: Run, scale: float) -> Table:
     table.add_column("refresh", justify="right")
     table.add_column("full rebuild", justify="right")
     for name, model in refreshed.models.items():
-        color = {"incremental": "green", "full": "yellow"}.get(model.strategy, "dim")
+        color = COLORS.get(model.strategy, "red")
         table.add_row(
             name,
             f"[{color}]{model.strategy}[/]",

@@ -22,6 +22,7 @@ from python_ivm.optimize.data_skipping import keys_looked_up
 from python_ivm.optimize.irrelevant_updates import relevant
 from python_ivm.qualify.schema import kind_of
 from python_ivm.refresh import statements
+from python_ivm.refresh.lifecycle.former import followed_request
 from python_ivm.refresh.maintained import Maintained, maintained
 from python_ivm.refresh.metadata import versions
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
@@ -55,11 +56,14 @@ def explain(request: Request, warehouse: Warehouse) -> str:
     """
     try:
         asked = CachedWarehouse(warehouse)
+        given, request = request, followed_request(request, asked)
         found = versions.state_history(asked, request.state)
         model = Model(request, asked, found)
         how = maintained(model, None)
         title = f"{request.model}: {relation_name(request.view)}"
         parts = [title, "=" * len(title), _now(found)]
+        if request.sql != given.sql:
+            parts.append(_FORMER)
         if isinstance(how, Reason):
             told = f"Every change rebuilds the view in full ({how.code}): {how.words}"
             return "\n\n".join([*parts, told]) + "\n"
@@ -75,13 +79,19 @@ def explain(request: Request, warehouse: Warehouse) -> str:
             _section("Read of the sources", _reads(model, how.layout)),
             *_of_the_clock(how),
             *_on_changes(model, how, current, found),
-            *_anew(model, how, current, found),
+            *_recompute(model, how, current, found),
             _section("Build and view", _build(model, how, current)),
         ]
         return "\n\n".join(parts) + "\n"
     except IvmError as error:
         error.model = error.model or request.model
         raise
+
+
+_FORMER = (
+    "The query changed. This is the former one, which the view follows until it is built anew\n"
+    "(on_configuration_change: continue)."
+)
 
 
 def _section(title: str, body: str) -> str:
@@ -107,7 +117,7 @@ def _stored(request: Request, layout: Layout) -> str:
 
 
 def _recomputed(layout: Layout) -> list[str]:
-    """Why parts of the model are computed anew; nothing where none is."""
+    """Why parts of the model are recomputed; nothing where none is."""
     found = [f"  {sentence}" for sentence in recomputations(layout)]
     return [_section("Recomputed where a change touches it", "\n".join(found))] if found else []
 
@@ -176,7 +186,7 @@ def _on_changes(
     return sections + _layouts(keys, relation_name(request.state))
 
 
-def _anew(
+def _recompute(
     model: Model, how: Maintained, current: dict[str, SourceChange], found: Found
 ) -> list[str]:
     """The MERGE that does not follow what changed; nothing where values cannot be compared."""

@@ -1,4 +1,4 @@
-"""Which parts of a model are computed anew where a change touches them, and why."""
+"""Which parts of a model are recomputed where a change touches them, and why."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from python_ivm.state.layout import Layout
 
 
 def recomputations(layout: Layout) -> tuple[str, ...]:
-    """What a refresh computes anew: one sentence for each operator or stored column.
+    """What a refresh recomputes: one sentence for each operator or stored column.
 
     What is not named is maintained from the changed rows, with lookups of the rows that they match.
     """

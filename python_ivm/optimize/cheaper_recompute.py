@@ -11,7 +11,7 @@ from python_ivm.state.merge import Merge
 
 
 def cheaper_recompute(merge: Merge, context: Context) -> Merge:
-    """Take the MERGE that computes the query anew if it is cheaper.
+    """Take the MERGE that recomputes the query if it is cheaper.
 
     Args:
         merge: A MERGE that follows changes, with all bounds.

@@ -99,7 +99,7 @@ class Context:
         cost: What reads cost.
         answers: Answers questions about changed rows.
         follow: Gives the MERGE, not optimized, that follows the changes of all sources but these.
-        recompute: The MERGE that computes the query anew instead; None if it cannot.
+        recompute: The MERGE that recomputes the query instead; None if it cannot.
         without: The names of passes to leave out, for tests and to find out what one gains.
         changed: The names of the passes that changed the plan, as far as they have run.
     """

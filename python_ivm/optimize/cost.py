@@ -106,7 +106,9 @@ class Cost:
                 return Execution.USUAL
         return Execution.PLANNED_ONCE if total <= FEW_BYTES else Execution.INTERPRETED
 
-    def is_more_expensive(self, following: Node, anew: Node, sources: Collection[str]) -> bool:
+    def is_more_expensive(
+        self, following: Node, recomputing: Node, sources: Collection[str]
+    ) -> bool:
         """Whether to follow what changed costs more than to recompute the query.
 
         Bytes are counted, and operators, each of which Spark plans and starts: of large tables the
@@ -115,7 +117,8 @@ class Cost:
 
         Args:
             following: The plan of what a MERGE merges that applies what changed.
-            anew: That of one which finds what differs from the query (``state/recompute.py``).
+            recomputing: That of one which finds what differs from the query
+                (``state/recompute.py``).
             sources: The sources whose changes are followed.
         """
         if any(self._rows.get(source) is None for source in sources):
@@ -123,7 +126,7 @@ class Cost:
         follow = self._cost(following)
         if follow is None or follow <= _WORTH:  # then no size is asked for the other
             return False
-        compute = self._cost(anew)
+        compute = self._cost(recomputing)
         return compute is not None and follow > max(_MUCH_MORE * compute, compute + _WORTH)
 
     def keeps_state(self, differing: Node, fresh: Node) -> bool:

@@ -34,12 +34,12 @@ class Followed:
     Attributes:
         merge: The statement, without bookmark and fence; None if the query sees nothing of it.
         read: The changes that the query sees.
-        anew: Whether the statement computes the query anew, as that is cheaper.
+        recomputes: Whether the statement recomputes the query, as that is cheaper.
     """
 
     merge: Statement | None
     read: Mapping[str, SourceChange]
-    anew: bool = False
+    recomputes: bool = False
 
 
 class TooLarge(Exception):
@@ -87,7 +87,7 @@ class Following:
             return Reason("PLAN_TOO_LARGE", str(error), details="split the model")
         if merge.changes is None:
             seen = read.keys() - answers.known_unseen
-            return Followed(self._statement(merge, cost), _only(read, seen), anew=True)
+            return Followed(self._statement(merge, cost), _only(read, seen), recomputes=True)
         statement = self._statement(merge, cost) if merge.follows else None
         return Followed(statement, _only(read, merge.follows))
 
@@ -122,7 +122,7 @@ class Following:
 def recomputing(
     model: Model, merge: Merge, sources: Mapping[str, SourceChange], clock: Clock | None
 ) -> Statement:
-    """The statement that computes the query anew, and writes the rows that differ."""
+    """The statement that recomputes the query, and writes the rows that differ."""
     version = model.found.version
     statement = statements.merge_statement(model.request, merge, sources, clock, version)
     return replace(statement, execution=Cost(model, {}).execution(merge.rows))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from sqlglot import exp
@@ -64,17 +65,15 @@ class Model:
         self._catalog = Catalog(self.warehouse, request.settings, self.found.steady)
         self.unread: NotParsed | None = None
         self.request = request = replace(request, sql=without_terminator(request.sql))
-        text = request.sql
         try:
-            parsed = parse(text)
+            parsed = parse(request.sql)
         except NotParsed as error:
             self.reading = self._left_to_spark(error)
         else:
             check_deterministic(parsed)
-            text = essence(text)
             self.reading = read(request.sql, self._catalog)
             check_deterministic(self.reading.tree)
-        self.query_hash = digest(text, dict(request.settings))
+        self.query_hash = query_hash(request.sql, request.settings)
         self.asked = {kind for node in calls(self.reading.tree) if (kind := asked(node))}
         if self.asked:
             at(self.reading.text, self.instant)
@@ -238,6 +237,14 @@ class Model:
                     hint="A maintained view is a function of its sources; read those instead. "
                     "is_incremental() logic is not needed.",
                 )
+
+
+def query_hash(sql: str, settings: Mapping[str, str]) -> str:
+    """Hash of a model's text, whatever its layout, and of the settings that it is read under."""
+    text = without_terminator(sql)
+    with suppress(NotParsed):  # Spark may read it all the same
+        text = essence(text)
+    return digest(text, dict(settings))
 
 
 def _sizes(bookmark: Bookmark | None) -> dict[str, int]:

@@ -9,7 +9,7 @@ from python_ivm.errors import IvmError
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a model is refreshed as it is: followed, computed anew, or rebuilt in full.
+    """Why a model is refreshed as it is: followed, recomputed, or rebuilt in full.
 
     Attributes:
         code: A stable code.

@@ -112,12 +112,14 @@ class Request:
         settings: The session settings that can change a query's result, such as the time zone.
         full_refresh: Whether a rebuild is asked for; None says nothing either way. False forbids
             the rebuild of a changed query, but no fallback of an unchanged one.
-        view_exists: Whether the public view stands.
+        view_exists: Whether a public view stands that reads the state.
+        view_text: The text of the view that stands, if it is known.
         partial: Whether the SQL reads no rows or a sample of them (``--empty``, ``--sample``), so
             that its result must not pass for the view's.
         table_in_the_way: Whether a table stands under the view's name.
         properties: Further table properties of the state.
         location: Where the state's files go; None leaves it to the catalog.
+        project: The dbt project that the model is of.
         without_passes: Names of passes of the optimizer to leave out, for tests and to find out
             what one gains.
     """
@@ -130,10 +132,12 @@ class Request:
     settings: Mapping[str, str] = field(default_factory=dict)
     full_refresh: bool | None = None
     view_exists: bool = True
+    view_text: str | None = None
     partial: bool = False
     table_in_the_way: bool = False
     properties: Mapping[str, str] = field(default_factory=dict)
     location: str | None = None
+    project: str = ""
     without_passes: frozenset[str] = frozenset()
 
 

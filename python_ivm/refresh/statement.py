@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from textwrap import shorten
 
@@ -60,8 +60,18 @@ class Strategy(Enum):
     """How a model is refreshed."""
 
     NOOP = "noop"
+    """Nothing to do."""
     INCREMENTAL = "incremental"
+    """The rows that follow from what changed in the sources are merged into the state."""
+    RECOMPUTE = "recompute"
+    """The query is computed from all rows, and the rows that differ are merged."""
     FULL = "full"
+    """The state is replaced."""
+
+    @property
+    def merges(self) -> bool:
+        """Whether the state stays, and rows of it are written: models above can follow these."""
+        return self in (Strategy.INCREMENTAL, Strategy.RECOMPUTE)
 
 
 @dataclass(frozen=True)
@@ -97,7 +107,7 @@ class Refresh:
         strategy: How.
         reason: A stable code for why, such as ``QUERY_CHANGED``.
         explanation: The reason in words.
-        statements: What to run, in order; for a noop at most one that keeps the bookmark.
+        statements: What to run, in order; for a noop nothing that changes a row.
         ranges: The read versions of each source, such as ``orders@5→6``.
         warning: What to warn of, if anything.
         sentence: What the log line says of the reason beside its code, if anything.
@@ -114,10 +124,17 @@ class Refresh:
     sentence: str = ""
     is_bag: bool = False
 
-    @property
-    def computes_anew(self) -> bool:
-        """Whether it computes the query, and writes the rows in which the state differs."""
-        return self.reason == "COMPUTED_ANEW"
+    def noted(self, note: str, code: str) -> Refresh:
+        """The same refresh with something more to say.
+
+        Args:
+            note: What else there is to know.
+            code: Its reason code, which a noop takes.
+        """
+        told = replace(self, explanation=f"{self.explanation}; {note}")
+        if self.strategy is Strategy.NOOP:
+            return replace(told, reason=code)
+        return replace(told, sentence=f"{self.sentence}; {note}" if self.sentence else note)
 
     def counts(self, written: Counts) -> Counts:
         """The rows that came, changed and went, of what Delta counted (docs/log.md)."""
@@ -132,8 +149,9 @@ class Refresh:
         sentence = shorten(self.sentence, _LONGEST, placeholder=" …")
         if self.strategy is Strategy.NOOP:
             return f"noop: {sentence or self.explanation}"
-        expected = self.strategy is Strategy.INCREMENTAL and not self.computes_anew
-        told = self.strategy.value + ("" if expected else f" ({self.reason})")
+        told = self.strategy.value + (
+            "" if self.strategy is Strategy.INCREMENTAL else f" ({self.reason})"
+        )
         read = f"from {_listed(self.ranges)}" if self.ranges else ""
         done = " ".join(part for part in (self._rows(written), read) if part)
         said = "; ".join(part for part in (done, sentence) if part)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -24,15 +24,17 @@ from python_ivm.state.layout import Layout
 from python_ivm.state.merge import Merge
 
 QUERY = "ivm.query"
-"""The state's table property that holds the model's own SQL, as JSON text."""
+"""The state's table property that holds the model's SQL over the tables below its views, as JSON
+text."""
+MODEL = "ivm.model"
+"""The one that holds the SQL as the user wrote it, where that is another one."""
 DELETION_VECTORS = "delta.enableDeletionVectors"
 
 
-def create_view(request: Request, query: exp.Expr | str) -> Statement:
+def create_view(request: Request, query: str) -> Statement:
     """The statement that defines the public view."""
-    body = query if isinstance(query, str) else text(query)
     return Statement(
-        Kind.CREATE_VIEW, f"CREATE OR REPLACE VIEW {relation_name(request.view)} AS\n{body}"
+        Kind.CREATE_VIEW, f"CREATE OR REPLACE VIEW {relation_name(request.view)} AS\n{query}"
     )
 
 
@@ -48,6 +50,8 @@ def create_state(
     if request.location:
         clauses.append(f"LOCATION {string(request.location)}")
     properties = {CHANGE_FEED: "true", **request.properties, QUERY: encoded(sql)}
+    if request.sql != sql:
+        properties[MODEL] = encoded(request.sql)
     pairs = ", ".join(f"{string(k)} = {string(v)}" for k, v in sorted(properties.items()))
     clauses += [f"TBLPROPERTIES ({pairs})", "AS", body]
     fenced = fence(request, number) if bookmark is not None else None
@@ -64,6 +68,26 @@ def state_query(layout: Layout, sources: Mapping[str, SourceChange], clock: Cloc
     return text(build_query(layout, Renderer(source_relations(sources, clock))))
 
 
+def public_view(request: Request, layout: Layout, clock: Clock | None) -> str:
+    """The text of the public view of a maintained state."""
+    view = view_query(layout, table(request.state))
+    return text(with_literals(view, clock.literals()) if clock is not None else view)
+
+
+def plain_view(request: Request, columns: Sequence[str]) -> str:
+    """The text of the public view of a state that is the plain result of a query."""
+    shown = [
+        exp.alias_(exp.column(stored.name), exp.to_identifier(name, quoted=True))
+        for stored, name in zip(_stored(len(columns)), columns, strict=True)
+    ]
+    return text(exp.Select().from_(table(request.state)).select(*shown))
+
+
+def _stored(number: int) -> list[exp.Identifier]:
+    """The columns of such a state."""
+    return [exp.to_identifier(f"__ivm_col_{n}__") for n in range(1, number + 1)]
+
+
 def build_statements(
     request: Request,
     sql: str,
@@ -75,14 +99,12 @@ def build_statements(
 ) -> list[Statement]:
     """The statements that build a state and its view; the text is kept beside the state."""
     body = state_query(layout, sources, clock)
-    view = view_query(layout, table(request.state))
-    view = with_literals(view, clock.literals()) if clock is not None else view
     least = ">= 0" if layout.is_global else "> 0"
     checked = {"delta.constraints.ivm_count": f"{COUNT} {least}", **request.properties}
     return [
         create_state(replace(request, properties=checked), sql, body, bookmark, number),
         *drop_table(request),
-        create_view(request, view),
+        create_view(request, public_view(request, layout, clock)),
     ]
 
 
@@ -95,18 +117,12 @@ def plain_statements(
     number: int,
 ) -> list[Statement]:
     """The statements that rebuild a query for which there are no rules: the user's own text."""
-    stored = [exp.to_identifier(f"__ivm_col_{n}__") for n in range(1, len(columns) + 1)]
-    names = ", ".join(c.sql(dialect=DIALECT) for c in stored)
+    names = ", ".join(c.sql(dialect=DIALECT) for c in _stored(len(columns)))
     body = f"SELECT * FROM (\n{pinned}\n) AS ivm_view({names})"
-    shown = [
-        exp.alias_(exp.column(s.name), exp.to_identifier(c, quoted=True))
-        for s, c in zip(stored, columns, strict=True)
-    ]
-    view = exp.Select().from_(table(request.state)).select(*shown)
     return [
         create_state(request, sql, body, bookmark, number),
         *drop_table(request),
-        create_view(request, view),
+        create_view(request, plain_view(request, columns)),
     ]
 
 

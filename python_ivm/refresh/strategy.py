@@ -12,6 +12,12 @@ from python_ivm.parse.clock_calls import at
 from python_ivm.parse.parser import pin_versions, table_key
 from python_ivm.refresh import policy, statements
 from python_ivm.refresh.incremental import Following, recomputing
+from python_ivm.refresh.lifecycle import public_view
+from python_ivm.refresh.lifecycle.former import former_request
+from python_ivm.refresh.lifecycle.ownership import (
+    refuse_foreign_table,
+    refuse_state_of_another_model,
+)
 from python_ivm.refresh.maintained import Maintained, maintained
 from python_ivm.refresh.metadata import versions
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
@@ -67,24 +73,29 @@ class Planner:
         found = versions.state_history(self.warehouse, request.state)
         self.model = Model(request, self.warehouse, found)
         self.request = self.model.request
+        self.view_made = False  # by the refresh, and not by a build
 
     def plan(self, forced: Reason | None, rebuild: bool) -> Refresh:
         """The refresh: see :func:`plan_refresh`."""
         found = self.model.found
         bookmark = found.bookmark
         if bookmark is None:
-            self._refuse_foreign_table()
+            refuse_foreign_table(self.request, self.warehouse)
         else:
-            self._refuse_state_of_another_model(bookmark)
+            refuse_state_of_another_model(self.request, bookmark)
         if self.request.partial:
             return self._partial()
         if bookmark is not None and self._is_another_query(bookmark):
-            return self._query_changed(bookmark)
+            return self._query_changed(bookmark, forced, rebuild)
         reason = self._reason_to_rebuild(bookmark, found.intact)
         if reason is not None or bookmark is None:
             return self._full(forced or reason or _FIRST, bookmark)
-        if not self.request.view_exists:
-            return self._full(Reason("VIEW_MISSING", "the public view was gone", False), bookmark)
+        if public_view.stands(self.request, bookmark, self.warehouse):
+            return self._kept_up(bookmark, forced, rebuild)
+        return self._with_its_view(bookmark, forced, rebuild)
+
+    def _kept_up(self, bookmark: Bookmark, forced: Reason | None, rebuild: bool) -> Refresh:
+        """Of a state that stands: what its sources did decides."""
         changes = self.model.changes_since(bookmark)
         if isinstance(changes, Reason):
             rebuild = rebuild or changes.code not in _STATE_STAYS  # though the forced reason is
@@ -96,6 +107,28 @@ class Planner:
         if not moved and not any(c.change is Change.COLUMNS for c in changes.values()):
             return self._noop("no source changed", bookmark, changes)
         return self._incremental(bookmark, changes)
+
+    def _with_its_view(self, bookmark: Bookmark, forced: Reason | None, rebuild: bool) -> Refresh:
+        """The same, and the public view is made again, which was dropped or replaced."""
+        changes = self.model.changes_since(bookmark)
+        if isinstance(changes, Reason) and changes.code not in _STATE_STAYS:
+            return self._full(forced or changes, bookmark)
+        how = self._how_to_refresh(bookmark) if bookmark.maintained else None
+        if isinstance(how, Reason):
+            return self._full(forced or how, bookmark)
+        told = public_view.what_happened(self.request)
+        text = public_view.made_again(self.model, bookmark, how)
+        if text is None:
+            return self._full(forced or Reason("VIEW_MISSING", told, False), bookmark)
+        self.view_made = True
+        refresh = self._kept_up(
+            replace(bookmark, view=public_view.fingerprint(text)), forced, rebuild
+        )
+        if refresh.strategy is Strategy.FULL:
+            return refresh
+        view = (*statements.drop_table(self.request), statements.create_view(self.request, text))
+        refresh = replace(refresh, statements=(*refresh.statements, *view))
+        return refresh.noted(told, "VIEW_MISSING")
 
     def _partial(self) -> Refresh:
         """For ``--empty`` and ``--sample``: check the query, and give a new view its columns.
@@ -133,31 +166,7 @@ class Planner:
     def _is_another_query(self, bookmark: Bookmark) -> bool:
         return not self.request.full_refresh and self.model.query_hash != bookmark.query
 
-    def _refuse_foreign_table(self) -> None:
-        """A build would replace whatever has the state's name."""
-        state = self.request.state
-        if self.warehouse.columns(state) is None:
-            return
-        own = self.warehouse.history(state, 1) and statements.QUERY in self.warehouse.properties(
-            state
-        )
-        if not own:
-            raise InvalidModel(
-                f"{relation_name(state)} exists and is no state of a maintained model",
-                hint="Drop it, or give the model another ivm_state_suffix.",
-            )
-
-    def _refuse_state_of_another_model(self, bookmark: Bookmark) -> None:
-        """Two models that share a state, by suffix or by location, would rebuild it in turn."""
-        own = ".".join(self.request.view)
-        if bookmark.model.lower() != own.lower():
-            raise InvalidModel(
-                f"{relation_name(self.request.state)} is the state of {bookmark.model}",
-                hint="Give one of the two models another ivm_state_suffix or location_root. If the "
-                "other one is gone, drop the table.",
-            )
-
-    def _query_changed(self, bookmark: Bookmark) -> Refresh:
+    def _query_changed(self, bookmark: Bookmark, forced: Reason | None, rebuild: bool) -> Refresh:
         what = "the query or a session setting that it depends on changed"
         choice = self.request.options.on_configuration_change
         if choice is OnConfigurationChange.FAIL or self.request.full_refresh is False:
@@ -166,20 +175,40 @@ class Planner:
                 hint="Run with --full-refresh, or set on_configuration_change: apply.",
             )
         if choice is OnConfigurationChange.CONTINUE:
-            kept = "the view still shows the former query (on_configuration_change: continue)"
-            return Refresh(
-                Strategy.NOOP,
-                "QUERY_CHANGED",
-                kept,
-                warning=f"{self.request.model}: {what}; {kept}",
-            )
+            return self._by_the_former_query(bookmark, forced, rebuild)
         return self._full(Reason("QUERY_CHANGED", what, False), bookmark)
+
+    def _by_the_former_query(
+        self, bookmark: Bookmark, forced: Reason | None, rebuild: bool
+    ) -> Refresh:
+        """The view goes on following its sources as it did, until the user has it built anew."""
+        former = former_request(self.request, bookmark, self.warehouse)
+        if isinstance(former, str):
+            told = f"the view is left as it is ({_CONTINUE}), as {former}"
+            warning = f"{self.request.model}: {told}; --full-refresh builds it anew"
+            return Refresh(Strategy.NOOP, "QUERY_CHANGED", told, warning=warning)
+        try:
+            refresh = Planner(former, self.warehouse).plan(forced, rebuild)
+        except IvmError as error:
+            told = f"This is about the former query, which {_CONTINUE} keeps."
+            error.hint = f"{error.hint} {told}" if error.hint else told
+            raise
+        told = f"the view follows the former query ({_CONTINUE})"
+        warning = f"{self.request.model}: the query changed; {told}; --full-refresh builds it anew"
+        if refresh.warning:
+            warning = f"{warning}; {refresh.warning.removeprefix(f'{self.request.model}: ')}"
+        return replace(refresh.noted(told, "QUERY_CHANGED"), warning=warning)
 
     # -- strategies ------------------------------------------------------------------------
 
     def _noop(self, told: str, bookmark: Bookmark, changes: Mapping[str, SourceChange]) -> Refresh:
-        """Nothing to do, but for moving a bookmark whose commits a source may soon forget."""
-        if not any(c.post.is_long_after(bookmark.sources[key]) for key, c in changes.items()):
+        """Nothing to do, but for moving a bookmark whose commits a source may soon forget.
+
+        Or one that knows another public view.
+        """
+        old = any(c.post.is_long_after(bookmark.sources[key]) for key, c in changes.items())
+        known = self.model.found.bookmark
+        if not old and known is not None and known.view == bookmark.view:
             return Refresh(Strategy.NOOP, "UNCHANGED", told)
         return self._moved_on(told, bookmark, changes)
 
@@ -209,11 +238,15 @@ class Planner:
         if found.merge is None:
             return self._moved_on("no row changed that the query sees", bookmark, changes)
         merge = self._committed(found.merge, bookmark, changes)
-        why = Reason("CHANGED", "sources changed" if found.read else "the clock moved")
-        if found.anew:
-            why = _computed_anew(Reason("", "to follow what changed would read more"))
         moved = clock if clock_moved else None
-        return self._merged(why, merge, how.layout, bookmark, found.read, moved)
+        if found.recomputes:
+            return self._merged(
+                Strategy.RECOMPUTE, _CHEAPER, merge, how.layout, bookmark, found.read, moved
+            )
+        why = Reason("CHANGED", "sources changed" if found.read else "the clock moved")
+        return self._merged(
+            Strategy.INCREMENTAL, why, merge, how.layout, bookmark, found.read, moved
+        )
 
     def _recompute(self, reason: Reason, bookmark: Bookmark, rebuild: bool = False) -> Refresh:
         """Without following what changed: the rows that differ where the state can stay.
@@ -240,16 +273,13 @@ class Planner:
         policy.refuse_under_strict(self.request, reason, feeds)
         read = {k: c for k, c in current.items() if c.post != bookmark.sources[k]}
         moved = clock if self.model.clock_moved(bookmark) else None
-        why = _computed_anew(reason)
-        refresh = self._merged(why, merge, how.layout, bookmark, read, moved)
-        return replace(
-            refresh, warning=policy.warning(self.request, reason, feeds, "computed anew")
-        )
+        refresh = self._merged(Strategy.RECOMPUTE, reason, merge, how.layout, bookmark, read, moved)
+        return replace(refresh, warning=policy.warning(self.request, reason, feeds, "recomputed"))
 
     def _merge_of_all(
         self, layout: Layout, sources: Mapping[str, SourceChange], clock: Clock | None
     ) -> Statement | None:
-        """The statement that computes the query anew; None if the state should not stay."""
+        """The statement that recomputes the query; None if the state should not stay."""
         self.model.forget_sizes()  # of what was replaced they tell nothing
         merge, fresh = recompute(layout), contents(layout, FRESH)
         if not Cost(self.model, {}).keeps_state(merge.rows, fresh):
@@ -267,13 +297,16 @@ class Planner:
         were asked at another moment than its version: tables are replaced while a run goes on.
         """
         built = self.warehouse.describe(statements.state_query(layout, sources, clock))
+        if dict(built) != self.warehouse.columns(self.request.state):
+            return False
+        if self.view_made:
+            return True
         shown = [name for name, _ in self.warehouse.describe(self.request.sql)]
-        return dict(built) == self.warehouse.columns(self.request.state) and shown == list(
-            self.warehouse.columns(self.request.view) or ()
-        )
+        return shown == list(self.warehouse.columns(self.request.view) or ())
 
     def _merged(
         self,
+        strategy: Strategy,
         why: Reason,
         merge: Statement,
         layout: Layout,
@@ -290,12 +323,12 @@ class Planner:
             ranges = (*ranges, clock.range(self.model.asked))
         planned = (*self._tuned(), merge)
         return Refresh(
-            Strategy.INCREMENTAL,
+            strategy,
             why.code,
             why.words,
             planned,
             ranges,
-            sentence=why.text if why.code == "COMPUTED_ANEW" else "",
+            sentence=why.text if strategy is Strategy.RECOMPUTE else "",
             is_bag=layout.is_bag,
         )
 
@@ -324,6 +357,7 @@ class Planner:
             sources={key: change.post for key, change in changes.items()},
             instant=clock.post if clock is not None else None,
             sizes=self.model.sizes,
+            project=self.request.project or bookmark.project,
         )
         fence = statements.fence(self.request, after.refresh)
         return replace(statement, bookmark=after.text(), fence=fence)
@@ -355,26 +389,29 @@ class Planner:
             unversioned=self.model.unversioned(),
             views=self.model.views,
             instant=self.model.instant if self.model.asked else None,
+            project=self.request.project,
         )
         text = self.model.reading.text
         if isinstance(how, Maintained):
-            after = replace(after, fingerprint=how.fingerprint, types=how.types)
+            clock = self.model.clock(None)
+            shown = statements.public_view(self.request, how.layout, clock)
+            after = replace(
+                after,
+                fingerprint=how.fingerprint,
+                types=how.types,
+                view=public_view.fingerprint(shown),
+            )
             planned = statements.build_statements(
-                self.request,
-                text,
-                how.layout,
-                current,
-                self.model.clock(None),
-                after.text(),
-                number,
+                self.request, text, how.layout, current, clock, after.text(), number
             )
         else:
-            after = replace(after, maintained=False)
             pinned = pin_versions(text, {key: c.post.version for key, c in current.items()})
             if after.instant is not None:
                 pinned = at(pinned, after.instant)
             columns = [name for name, _ in self.warehouse.describe(self.request.sql)]
             _refuse_duplicates(columns)
+            shown = statements.plain_view(self.request, columns)
+            after = replace(after, maintained=False, view=public_view.fingerprint(shown))
             planned = statements.plain_statements(
                 self.request, text, pinned, columns, after.text(), number
             )
@@ -433,17 +470,16 @@ class Planner:
 _LARGE_FILES = 2**20
 """Bytes of files from which on it pays to mark rows as deleted, which takes jobs of its own."""
 _FIRST = Reason("FIRST_BUILD", "first build", False)
+_CHEAPER = Reason("CHEAPER", "to follow what changed would read more", False)
+"""No fallback, though all rows are read: a refresh is wanted because it costs less."""
 _STATE_STAYS = frozenset(
     {"SOURCE_REPLACED", "SOURCE_RECREATED", "CHANGE_FEED_GAP", "PLAN_TOO_LARGE"}
 )
 """What makes it impossible to follow a change, and says nothing against the state."""
+_CONTINUE = "on_configuration_change: continue"
 _CLOCK_MOVED = Reason(
     "CLOCK_MOVED", "the date or time that the query asks for beside its conditions is another one"
 )
-
-
-def _computed_anew(reason: Reason) -> Reason:
-    return Reason("COMPUTED_ANEW", reason.text, False, reason.details)
 
 
 def _table(key: str) -> str:

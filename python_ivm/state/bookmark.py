@@ -35,6 +35,8 @@ class Bookmark:
         views: Hash of each view that was taken apart, by key.
         instant: The clock as the rows were computed by it; None if the query does not ask it.
         sizes: Bytes of tables when they were last asked for, by name.
+        view: Hash of the public view's text; empty if it is not known.
+        project: The dbt project that the model is of; empty if it is not known.
     """
 
     query: str
@@ -48,6 +50,8 @@ class Bookmark:
     views: Mapping[str, str] = field(default_factory=dict)
     instant: Instant | None = None
     sizes: Mapping[str, int] = field(default_factory=dict)
+    view: str = ""
+    project: str = ""
 
     def text(self) -> str:
         """The bookmark as one line of JSON."""
@@ -65,6 +69,8 @@ class Bookmark:
                 "views": dict(self.views),
                 "instant": asdict(self.instant) if self.instant is not None else None,
                 "sizes": dict(self.sizes),
+                "view": self.view,
+                "project": self.project,
             },
         )
 
@@ -89,6 +95,8 @@ class Bookmark:
                 views=data.get("views", {}),
                 instant=Instant(**data["instant"]) if data.get("instant") else None,
                 sizes=data.get("sizes", {}),
+                view=data.get("view", ""),
+                project=data.get("project", ""),
             )
         except (ValueError, KeyError, TypeError, IndexError):
             return None

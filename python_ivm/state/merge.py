@@ -47,7 +47,7 @@ class Merge:
         on: When a stored row, named ``STORED``, is the one that a merged row, named ``CHANGE``,
             belongs to.
         clauses: The WHEN clauses.
-        changes: Whose changes it follows; None where it computes the query anew.
+        changes: Whose changes it follows; None where it recomputes the query.
     """
 
     rows: Node

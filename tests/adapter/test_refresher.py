@@ -37,27 +37,28 @@ class Run:
 
     Attributes:
         forced: The reason that each plan was given.
-        anew: Whether such a reason has the query computed anew first.
+        recomputes: Whether such a reason has the query recomputed first.
     """
 
     def __init__(
-        self, monkeypatch: pytest.MonkeyPatch, kind: Kind, *errors: str, anew: bool = False
+        self, monkeypatch: pytest.MonkeyPatch, kind: Kind, *errors: str, recomputes: bool = False
     ) -> None:
         self.errors = list(errors)
         self.forced: list[str | None] = []
         self.kind = kind
-        self.anew = anew
+        self.recomputes = recomputes
         monkeypatch.setattr(refresher, "plan_refresh", self.plan)
 
     def plan(
         self, request: Request, warehouse: object, forced: Reason | None, *, rebuild: bool
     ) -> Refresh:
         self.forced.append(forced and forced.code)
-        if forced is not None and (rebuild or not self.anew):
+        if forced is not None and (rebuild or not self.recomputes):
             return Refresh(Strategy.FULL, forced.code, forced.text)
         statement = Statement(self.kind, "DO IT", "bookmark", ("m", 2))
-        code = "CHANGED" if forced is None else "COMPUTED_ANEW"
-        return Refresh(Strategy.INCREMENTAL, code, "", (statement,))
+        if forced is not None:
+            return Refresh(Strategy.RECOMPUTE, forced.code, forced.text, (statement,))
+        return Refresh(Strategy.INCREMENTAL, "CHANGED", "", (statement,))
 
     def query(self, sql: str) -> list[Row]:
         if sql == "DO IT" and self.errors:
@@ -90,21 +91,21 @@ def test_a_gap_that_shows_at_the_last_attempt_is_rebuilt(monkeypatch: pytest.Mon
     assert run.forced == [None, None, None, "CHANGE_FEED_GAP"]
 
 
-def test_what_cannot_be_computed_anew_either_is_rebuilt(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_recomputed_either_is_rebuilt(monkeypatch: pytest.MonkeyPatch) -> None:
     collision = f"an error: {COLLISION}"
-    run = Run(monkeypatch, Kind.MERGE, FEED_GAP, collision, anew=True)
+    run = Run(monkeypatch, Kind.MERGE, FEED_GAP, collision, recomputes=True)
     assert run.refresh().strategy is Strategy.FULL
     assert run.forced == [None, "CHANGE_FEED_GAP", "CHANGE_FEED_GAP"]
 
 
 def test_after_a_lost_race_what_changed_is_followed_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The view was computed anew once more, though the other run had got behind the gap."""
-    run = Run(monkeypatch, Kind.MERGE, FEED_GAP, CONFLICT, anew=True)
+    """The view was recomputed once more, though the other run had got behind the gap."""
+    run = Run(monkeypatch, Kind.MERGE, FEED_GAP, CONFLICT, recomputes=True)
     assert run.refresh().reason == "CHANGED"
     assert run.forced == [None, "CHANGE_FEED_GAP", None]
 
 
 def test_a_gap_that_is_still_there_after_a_lost_race(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = Run(monkeypatch, Kind.MERGE, FEED_GAP, CONFLICT, FEED_GAP, anew=True)
-    assert run.refresh().computes_anew
+    run = Run(monkeypatch, Kind.MERGE, FEED_GAP, CONFLICT, FEED_GAP, recomputes=True)
+    assert run.refresh().strategy is Strategy.RECOMPUTE
     assert run.forced == [None, "CHANGE_FEED_GAP"] * 2

@@ -61,6 +61,7 @@ class Lake:
         self.types: dict[str, dict[str, str]] = {}
         self.commits: dict[str, list[Commit]] = {}
         self.views: dict[str, SourceView] = {}
+        self.kept: dict[str, dict[str, str]] = {}
         self.models: dict[str, str] = {}
         self.now = instant("2024-05-01 12:00:00")
         self.executed: list[Statement] = []
@@ -165,6 +166,8 @@ class Lake:
         options = more.pop("options", Options())
         exists = f"{model}__ivm_state" in self.commits
         more.setdefault("view_exists", exists)
+        shown = self.views.get(model)
+        more.setdefault("view_text", shown.text if shown is not None else None)
         more.setdefault("without_passes", self.without_passes)
         return Request(model, sql, ("s", model), ("s", f"{model}__ivm_state"), options, **more)
 
@@ -176,6 +179,8 @@ class Lake:
             self.db.execute(self.duck(statement.sql))
         if statement.kind is Kind.CREATE_VIEW:
             self._note_view(model, statement.sql)
+        if statement.kind is Kind.BUILD:
+            self.kept[state] = _properties(statement.sql)
         if statement.writes_data:
             commits = self.commits.setdefault(state, [])
             merged = statement.kind is Kind.MERGE
@@ -338,8 +343,7 @@ class Lake:
 
     def properties(self, parts: tuple[str, ...]) -> Mapping[str, str]:
         """Every source has a change feed, and every state its query."""
-        own = {"ivm.query": "..."} if parts[-1].endswith("__ivm_state") else {}
-        return {"delta.enableChangeDataFeed": "true", **own}
+        return {"delta.enableChangeDataFeed": "true", **self.kept.get(parts[-1].lower(), {})}
 
     def namespace(self) -> tuple[str, str]:
         """Where names without a schema are looked up."""
@@ -382,6 +386,13 @@ class Lake:
 def instant(time: str) -> Instant:
     """A time in UTC, in a session whose time zone is UTC."""
     return Instant(time[:10], f"{time}+00:00", time)
+
+
+def _properties(build: str) -> dict[str, str]:
+    """The table properties that a statement sets."""
+    tree = sqlglot.parse_one(build, read="spark")
+    return {p.name: p.args["value"].name for p in tree.find_all(exp.Property)
+            if type(p) is exp.Property}  # fmt: skip
 
 
 def _spark_type(duck: str) -> str:

@@ -548,8 +548,8 @@ def test_the_view_equals_its_query_through_random_rounds(
     through_random_rounds(name, 10 if pytestconfig.getoption("ivm_examples", None) else 2)
 
 
-def test_it_does_where_every_round_is_computed_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Which of the two a refresh does is a question of cost (``state/anew.py``)."""
+def test_it_does_where_every_round_is_recomputed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which of the two a refresh does is a question of cost (``state/recompute.py``)."""
     monkeypatch.setattr(Cost, "is_more_expensive", lambda *plans: True)
     reasons = {name: through_random_rounds(name, 1) for name in [*QUERIES, *CHOICES]}
     followed = {name for name, found in reasons.items() if "CHANGED" in found}
@@ -593,7 +593,7 @@ def test_it_does_where_it_is_always_asked_what_is_seen(monkeypatch: pytest.Monke
     monkeypatch.setattr(Cost, "is_worth_a_question", lambda *arguments: True)
     reasons = {name: through_random_rounds(name, 1) for name in [*QUERIES, *CHOICES]}
     unseen = [name for name, found in reasons.items() if "UNCHANGED" in found]
-    seen = [name for name, found in reasons.items() if found & {"CHANGED", "COMPUTED_ANEW"}]
+    seen = [name for name, found in reasons.items() if found & {"CHANGED", "CHEAPER"}]
     assert len(unseen) > 20
     assert len(seen) > 0.9 * len(reasons)
 

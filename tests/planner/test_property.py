@@ -138,7 +138,7 @@ def test_every_view_equals_its_query_after_every_round_of_changes(case: Case) ->
 
 @settings(max_examples=settings().max_examples // 3)
 @given(cases())
-def test_every_view_that_is_computed_anew_equals_its_query(case: Case) -> None:
+def test_every_view_that_is_recomputed_equals_its_query(case: Case) -> None:
     note(case.told())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Cost, "is_more_expensive", lambda *plans: True)

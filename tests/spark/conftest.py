@@ -56,7 +56,7 @@ def rounds(pytestconfig: pytest.Config) -> int:
 
 @pytest.fixture(autouse=True, scope="package")
 def follow_changes() -> Iterator[None]:
-    """Refreshes follow what changed, though views of such small tables are cheaper anew."""
+    """Refreshes follow what changed, though views of such small tables are cheaper to recompute."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Cost, "is_more_expensive", lambda *plans: False)
         yield

@@ -133,10 +133,9 @@ def test_merges_into_a_source(two: Bench) -> None:
     two.refresh("noop")
 
 
-def assert_computed_anew(view: View, told: str) -> Outcome:
+def assert_recomputed(view: View, told: str) -> Outcome:
     """Refresh a view whose sources' changes cannot be followed: its state stays."""
-    outcome = view.refresh()
-    assert outcome.refresh.computes_anew
+    outcome = view.refresh("recompute")
     assert told in outcome.refresh.explanation
     return outcome
 
@@ -147,7 +146,7 @@ def test_a_restored_source_goes_back_with_its_rows(two: Bench) -> None:
     two.refresh()
     two.sql("restore table r to version as of 1")
     for view in two.views:
-        assert_computed_anew(view, "r was replaced as a whole")
+        assert_recomputed(view, "r was replaced as a whole")
     two.sql("insert into r values (1, 100)")
     two.refresh()
 
@@ -163,7 +162,7 @@ def test_a_restored_source_whose_column_was_dropped_and_added_again(bench: Bench
     )
     view = bench.view("select k, sum(v) as v from r group by k")
     bench.sql("restore table r to version as of 1")
-    assert_computed_anew(view, "r was replaced as a whole")
+    assert_recomputed(view, "r was replaced as a whole")
     assert view.rows() == [(1, 10), (2, 20)]
 
 
@@ -177,7 +176,7 @@ def test_an_overwritten_table_of_other_partitions(bench: Bench) -> None:
     frame.write.format("delta").mode("overwrite").option("overwriteSchema", "true").save(
         told["location"]
     )
-    assert_computed_anew(view, "r was replaced as a whole")
+    assert_recomputed(view, "r was replaced as a whole")
     bench.sql("insert overwrite r select 7, 8")
     view.refresh()
 
@@ -203,7 +202,7 @@ def test_old_versions_whose_files_delta_may_delete(bench: Bench) -> None:
 def test_a_replaced_source_is_computed_from_and_then_goes_on(two: Bench) -> None:
     two.sql(f"create or replace table r using delta {FEED} as select 1 as k, 2 as v")
     for view in two.views:
-        assert_computed_anew(view, "r was replaced as a whole")
+        assert_recomputed(view, "r was replaced as a whole")
     two.sql("insert into r values (3, 4)")
     two.refresh()
 
@@ -213,7 +212,7 @@ def test_a_source_dropped_and_made_anew_with_as_many_versions(two: Bench) -> Non
     two.table("r", "k int, v int", "(1, 99)")
     assert len(two.history("r")) == 2
     for view in two.views:
-        assert_computed_anew(view, "r is not the table of the last refresh any more")
+        assert_recomputed(view, "r is not the table of the last refresh any more")
 
 
 @pytest.mark.thorough
@@ -222,7 +221,7 @@ def test_a_source_dropped_and_made_anew_with_more_versions(two: Bench) -> None:
     two.table("r", "k int, v int", "(1, 99)")
     two.sql("insert into r values (3, 1)", "delete from r where v = 99")
     for view in two.views:
-        assert_computed_anew(view, "r is not the table of the last refresh any more")
+        assert_recomputed(view, "r is not the table of the last refresh any more")
 
 
 def test_a_missing_source_is_named_and_the_view_stays(two: Bench) -> None:
@@ -295,7 +294,7 @@ def test_a_change_feed_that_was_off_for_a_while(two: Bench) -> None:
         "alter table r set tblproperties (delta.enableChangeDataFeed = true)",
     )
     for view in two.views:
-        outcome = assert_computed_anew(view, "the sources' changes cannot be read")
+        outcome = assert_recomputed(view, "the sources' changes cannot be read")
         assert "line 1 pos" not in outcome.response._message
     two.sql("insert into r values (1, 78)")
     two.refresh()
@@ -307,7 +306,7 @@ def test_a_source_without_a_change_feed_says_how_to_switch_it_on(bench: Bench) -
     for rows in ("(1, 5)", "(2, 5)"):
         bench.sql(f"insert into r values {rows}")
         advice = f"ALTER TABLE {bench.schema}.r SET TBLPROPERTIES (delta.enableChangeDataFeed"
-        outcome = assert_computed_anew(view, advice)
+        outcome = assert_recomputed(view, advice)
         assert advice in outcome.response._message
         assert "ivm_enable_change_feed: true" in outcome.refresh.explanation
 
@@ -329,7 +328,7 @@ def test_old_files_that_were_vacuumed_away(two: Bench) -> None:
     )
     (join,) = two.views
     outcome = join.refresh(None)
-    assert outcome.refresh.reason in ("CHANGED", "COMPUTED_ANEW")
+    assert outcome.refresh.strategy.value in ("incremental", "recompute")
     two.sql("insert into r values (2, 1)", "insert into s values (2, 'x')")
     join.refresh()
 
@@ -343,7 +342,7 @@ def test_a_change_feed_vacuumed_before_it_was_read(two: Bench, ignored: str) -> 
         "vacuum r retain 0 hours",
     )
     for view in two.views:
-        assert_computed_anew(view, "the sources' changes cannot be read")
+        assert_recomputed(view, "the sources' changes cannot be read")
     two.sql("insert into r values (2, 1)")
     two.refresh()
 

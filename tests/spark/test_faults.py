@@ -61,7 +61,7 @@ def test_a_run_killed_behind_its_merge_did_everything(filled: Bench) -> None:
 def test_a_first_build_killed_before_its_view(filled: Bench) -> None:
     view = View(filled, "m", SUMS)
     dies(view, before="CREATE OR REPLACE VIEW")
-    assert view.refresh("full").refresh.reason == "VIEW_MISSING"
+    assert view.refresh("noop").refresh.reason == "VIEW_MISSING"
     filled.sql("insert into r values (1, 5)")
     view.refresh()
 
@@ -71,7 +71,7 @@ def test_a_first_build_over_an_empty_one_killed_before_its_view(filled: Bench) -
     view = View(filled, "m", SUMS)
     refresher(filled.query).refresh(replace(view.request(), partial=True))
     dies(view, after="CREATE OR REPLACE TABLE")
-    assert view.refresh("full").refresh.reason == "VIEW_MISSING"
+    assert view.refresh("noop").refresh.reason == "VIEW_MISSING"
     filled.sql("insert into r values (1, 5)")
     view.refresh()
 
@@ -187,7 +187,7 @@ def test_a_conflict_with_other_work_on_the_state_is_tried_again(filled: Bench) -
 def test_state_and_view_dropped_by_hand(filled: Bench) -> None:
     view = filled.view(SUMS)
     filled.sql(f"drop view {view.name}")
-    assert view.refresh("full").refresh.reason == "VIEW_MISSING"
+    assert view.refresh("noop").refresh.reason == "VIEW_MISSING"
     filled.sql(f"drop table {view.state}", "insert into r values (2, 2)")
     assert view.refresh("full").refresh.reason == "FIRST_BUILD"
     filled.sql("insert into r values (2, 2)")

@@ -136,7 +136,9 @@ def test_an_empty_run_of_a_chain_of_refs(lake: DbtProject) -> None:
     assert rows(lake) == [(1, 1), (2, 2)]
     # dbt's table materialization replaces the table; no row is another one.
     message = lake.run().response("m")["_message"]
-    assert re.search(r"COMPUTED_ANEW\): \+0 ~0 -0 .*base was replaced as a whole", message)
+    assert re.search(
+        r"recompute \(SOURCE_REPLACED\): \+0 ~0 -0 .*base was replaced as a whole", message
+    )
     assert rows(lake) == [(1, 1), (2, 2)]
 
 
@@ -151,14 +153,14 @@ def test_models_over_a_table_that_dbt_replaces_at_each_run(lake: DbtProject) -> 
     lake.run()
     lake.sql("insert into x values (1, 1), (3, 5)")
     result = lake.run()
-    anew = "incremental (COMPUTED_ANEW)"
+    told = "recompute (SOURCE_REPLACED)"
     assert result.message("m").endswith("base was replaced as a whole")
-    assert result.message("m").startswith(f"{anew}: +1 ~1 -0 rows from base@0→1; ")
+    assert result.message("m").startswith(f"{told}: +1 ~1 -0 rows from base@0→1; ")
     assert result.message("top") == "incremental: +0 ~1 -0 rows from m__ivm_state@0→1"
     assert rows(lake) == [(1, 11), (2, 50), (3, 5)]
     assert rows(lake, "top") == [(3, 66)]
     result = lake.run()
-    assert result.message("m").startswith(f"{anew}: +0 ~0 -0 rows from base@1→2; ")
+    assert result.message("m").startswith(f"{told}: +0 ~0 -0 rows from base@1→2; ")
     assert result.response("top")["strategy"] == "noop"
 
 

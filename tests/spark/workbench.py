@@ -99,6 +99,7 @@ class View:
             settings=settings,
             full_refresh=full_refresh,
             view_exists=text is not None and shows_state(text, self.state),
+            view_text=text,
         )
 
     def run(self, **changes: Any) -> Outcome:

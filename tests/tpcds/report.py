@@ -15,12 +15,14 @@ class Run:
 
     Attributes:
         incremental: Rounds that were refreshed incrementally.
+        recomputed: Rounds in which the query was recomputed, and what differs merged.
         full: Rounds that were rebuilt in full.
         moved: Rounds in which the result changed.
         reason: Why it is rebuilt in full, if it is.
     """
 
     incremental: int = 0
+    recomputed: int = 0
     full: int = 0
     moved: int = 0
     reason: str = ""
@@ -29,6 +31,7 @@ class Run:
     def cell(self) -> str:
         """The run in words."""
         told = [f"{self.incremental} incremental"] if self.incremental else []
+        told += [f"{self.recomputed} recomputed"] if self.recomputed else []
         told += [f"{self.full} in full"] if self.full else []
         return ", ".join(told) or "nothing to do"
 

@@ -55,6 +55,7 @@ def _rounds(number: int, seed: int) -> Run:
         if first.reason == "FIRST_BUILD":
             assert refresh.strategy is not Strategy.FULL, refresh.explanation
         run.incremental += refresh.strategy is Strategy.INCREMENTAL
+        run.recomputed += refresh.strategy is Strategy.RECOMPUTE
         run.full += refresh.strategy is Strategy.FULL
         run.moved += lake.view("m") != shown
         shown = lake.view("m")

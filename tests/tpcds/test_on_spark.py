@@ -109,6 +109,8 @@ def test_it_follows_rounds_of_changes(
         refresh = view.run().refresh
         if refresh.strategy.value == "incremental":
             run.incremental += 1
+        elif refresh.strategy.value == "recompute":
+            run.recomputed += 1
         elif refresh.strategy.value == "full":
             run.full += 1
             assert run.reason, f"{refresh.reason}: {refresh.explanation}"

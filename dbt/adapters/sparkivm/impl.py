@@ -6,6 +6,8 @@ from dbt.adapters.spark.impl import SparkAdapter
 
 from dbt.adapters.sparkivm.bridge.grants import GrantsMixin
 from dbt.adapters.sparkivm.bridge.methods import IvmMixin
+from dbt.adapters.sparkivm.bridge.names import NamesMixin
+from dbt.adapters.sparkivm.bridge.orphans import OrphansMixin
 from dbt.adapters.sparkivm.connections import SparkIvmConnectionManager
 from dbt.adapters.sparkivm.debug import report as debug
 from dbt.adapters.sparkivm.python_models.submission import PythonModelsMixin
@@ -14,7 +16,14 @@ from dbt.adapters.sparkivm.tables.seeds import SeedsMixin
 
 
 class SparkIvmAdapter(
-    IvmMixin, GrantsMixin, PythonModelsMixin, DefaultsMixin, SeedsMixin, SparkAdapter
+    IvmMixin,
+    NamesMixin,
+    OrphansMixin,
+    GrantsMixin,
+    PythonModelsMixin,
+    DefaultsMixin,
+    SeedsMixin,
+    SparkAdapter,
 ):
     """dbt-spark's adapter over this package's connections.
 

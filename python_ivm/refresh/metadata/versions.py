@@ -34,9 +34,17 @@ def shows_state(text: str, state: str) -> bool:
         text: The view's text.
         state: The state's name, without its schema.
     """
-    own = rf"(?<!\w){re.escape(state)}(?!\w)"
-    former = re.search(rf"{own}`?\s+version\s+as\s+of\b", text, re.IGNORECASE)
-    return re.search(own, text, re.IGNORECASE) is not None and former is None
+    former = re.search(rf"{_name(state)}`?\s+version\s+as\s+of\b", text, re.IGNORECASE)
+    return reads(text, state) and former is None
+
+
+def reads(text: str, state: str) -> bool:
+    """Whether a view reads a state, or a former version of it."""
+    return re.search(_name(state), text, re.IGNORECASE) is not None
+
+
+def _name(state: str) -> str:
+    return rf"(?<!\w){re.escape(state)}(?!\w)"
 
 
 def change_since(

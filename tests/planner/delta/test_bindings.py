@@ -39,6 +39,6 @@ def test_a_plan_that_takes_spark_minutes_is_not_tried(ab: Lake) -> None:
     ab.size_of = lambda name: 9
     ab.change("a", delete=[(5, 5)])
     ab.change("b", delete=[(5, 5)])
-    refresh = view.refresh(Strategy.INCREMENTAL)
-    assert refresh.computes_anew
+    refresh = view.refresh(Strategy.RECOMPUTE)
+    assert refresh.reason == "PLAN_TOO_LARGE"
     assert "split the model" in refresh.explanation

@@ -231,8 +231,8 @@ def test_commits_add_up() -> None:
     assert found.rows == 2
 
 
-def is_more_expensive(model: Sizes, following: Node, anew: Node, rows: int | None = 1) -> bool:
-    return Cost(model, {"s.a": rows}).is_more_expensive(following, anew, {"s.a"})
+def is_more_expensive(model: Sizes, following: Node, other: Node, rows: int | None = 1) -> bool:
+    return Cost(model, {"s.a": rows}).is_more_expensive(following, other, {"s.a"})
 
 
 def both_states() -> Node:
@@ -290,11 +290,11 @@ def test_many_operators_cost_as_much_as_bytes() -> None:
 def test_bounded_reads_of_a_table_cost_the_part_that_they_leave() -> None:
     apart = Sizes({"s.b": 2**30}, files((1, 10**5), (10**5, 10**6), (10**6, 10**7)))
     spread = Sizes({"s.b": 2**30}, files((1, 10**7), (1, 10**7), (1, 10**7)))
-    anew = Scan("s.a", "a", ("k",))
+    recomputing = Scan("s.a", "a", ("k",))
     for bounds in (keys(7), keys(10**4, 10**5, every=False)):
-        assert not is_more_expensive(apart, joined(*bounds), anew)
-        assert is_more_expensive(spread, joined(*bounds), anew)
-    assert is_more_expensive(apart, joined(*keys(1, 10**7, every=False)), anew)
+        assert not is_more_expensive(apart, joined(*bounds), recomputing)
+        assert is_more_expensive(spread, joined(*bounds), recomputing)
+    assert is_more_expensive(apart, joined(*keys(1, 10**7, every=False)), recomputing)
 
 
 def test_bytes_of_which_few_rows_are_left_count_for_less() -> None:
@@ -324,6 +324,6 @@ def test_a_table_of_unknown_files_is_taken_for_laid_out_by_what_bounds_it() -> N
     found = Range.of("int", ["7"], True)
     assert found is not None
     bound = exp.and_(*found.holds(ColumnRef("g", "k").expression(), or_null=False))
-    anew = Scan("s.a", "a", ("k",))
-    assert not is_more_expensive(Sizes({"s.b": 2**40}), Filter(grouped, bound), anew)
-    assert is_more_expensive(Sizes({"s.b": 2**40}), grouped, anew)
+    recomputing = Scan("s.a", "a", ("k",))
+    assert not is_more_expensive(Sizes({"s.b": 2**40}), Filter(grouped, bound), recomputing)
+    assert is_more_expensive(Sizes({"s.b": 2**40}), grouped, recomputing)

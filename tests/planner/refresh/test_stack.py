@@ -137,7 +137,7 @@ def test_a_model_over_a_rebuilt_one_keeps_its_state_if_sizes_are_known(xy: Lake)
     refresh(xy, models, {Strategy.FULL})
     xy.change("x", insert=[(1, 1)])
     xy.run("m1", models["m1"], full_refresh=True)
-    assert xy.run("m2", models["m2"]).computes_anew
+    assert xy.run("m2", models["m2"]).strategy is Strategy.RECOMPUTE
     xy.check("m2")
     assert xy.refresh_and_check("m3", models["m3"]).strategy is not Strategy.FULL
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from threading import Lock
@@ -12,13 +11,14 @@ from typing import Any
 from dbt.adapters.base import BaseRelation
 from dbt.adapters.base.meta import AdapterMeta, available
 from dbt.adapters.contracts.relation import RelationType
-from dbt_common.exceptions import CompilationError, DbtRuntimeError
 from dbt_common.invocation import get_invocation_id
 
 from dbt.adapters.sparkivm.bridge.comments import persist
 from dbt.adapters.sparkivm.bridge.conf import Conf, SessionConf, StatementConf
 from dbt.adapters.sparkivm.bridge.delta_log import DeltaLogs
+from dbt.adapters.sparkivm.bridge.planner_errors import as_dbt_errors
 from dbt.adapters.sparkivm.bridge.refresher import Outcome, Refresher
+from dbt.adapters.sparkivm.bridge.relations import state_name, view_text
 from dbt.adapters.sparkivm.bridge.shortcuts import SessionShortcuts
 from dbt.adapters.sparkivm.bridge.warehouse import (
     Row,
@@ -28,14 +28,12 @@ from dbt.adapters.sparkivm.bridge.warehouse import (
     of_server,
 )
 from dbt.adapters.sparkivm.connection.session import SessionHandle
-from python_ivm.errors import InvalidModel, IvmError
 from python_ivm.explain.explain import explain
 from python_ivm.refresh.consistency import consistency_query
 from python_ivm.refresh.metadata.answers import Answers
 from python_ivm.refresh.metadata.versions import shows_state
 from python_ivm.refresh.request import Options, Request
 
-STATE_SUFFIX = "__ivm_state"
 _SETTINGS = ("spark.sql.ansi.enabled", "spark.sql.session.timeZone", "spark.sql.caseSensitive")
 
 
@@ -65,14 +63,15 @@ class IvmMixin(metaclass=AdapterMeta):
             CompilationError: If the model's configuration is wrong.
         """
         config = dict(model["config"])
-        state = target.identifier + (config.get("ivm_state_suffix") or STATE_SUFFIX)
+        state = state_name(target.identifier, config)
         existing = self.get_relation(target.database, target.schema, target.identifier)
         is_view = existing is not None and existing.type == RelationType.View
         information = getattr(existing, "information", None) or ""
+        text = view_text(information) if is_view else None
         # A view that still reads a former version of the state was left by a run that was killed.
-        stands = not information or shows_state(information, state)
+        stands = not information or shows_state(text or information, state)
         root = config.get("location_root")
-        with _as_dbt_errors(str(model["name"])):
+        with as_dbt_errors(str(model["name"])):
             return Request(
                 model=str(model["name"]),
                 sql=sql,
@@ -82,10 +81,12 @@ class IvmMixin(metaclass=AdapterMeta):
                 settings=self._ivm_settings(),
                 full_refresh=full_refresh,
                 view_exists=is_view and stands,
+                view_text=text,
                 table_in_the_way=existing is not None and not is_view,
                 properties={str(k): str(v) for k, v in (config.get("tblproperties") or {}).items()},
                 location=f"{root}/{state}" if root else None,
                 partial=partial,
+                project=self.config.project_name,
             )
 
     @available.parse(lambda *a, **k: None)
@@ -105,7 +106,7 @@ class IvmMixin(metaclass=AdapterMeta):
         conf = self._ivm_conf()
         warehouse = RunWarehouse(self._ivm_query, sources, answers, self._ivm_shortcuts(), conf)
         refresher = Refresher(self._ivm_query, conf, warehouse, lambda: self.drop_relation(view))
-        with _as_dbt_errors(request.model):
+        with as_dbt_errors(request.model):
             return refresher.refresh(request)
 
     @available.parse(lambda *a, **k: None)
@@ -125,13 +126,13 @@ class IvmMixin(metaclass=AdapterMeta):
     @available.parse(lambda *a, **k: "")
     def ivm_explain(self, request: Request) -> str:
         """How a model is maintained, as text."""
-        with _as_dbt_errors(request.model):
+        with as_dbt_errors(request.model):
             return explain(request, self._ivm_warehouse())
 
     @available.parse(lambda *a, **k: "")
     def ivm_consistency_query(self, view: BaseRelation) -> str:
         """The SQL of the rows in which a maintained view differs from its query."""
-        with _as_dbt_errors(view.identifier):
+        with as_dbt_errors(view.identifier):
             parts = (view.schema, view.identifier)
             return consistency_query(parts, self._ivm_warehouse())
 
@@ -214,14 +215,3 @@ def _sources_of_this_run(graph: Mapping[str, Any]) -> tuple[set[tuple[str, str]]
         if run.sources is None:
             run.sources = _only_read(graph)
         return run.sources, run.answers
-
-
-@contextmanager
-def _as_dbt_errors(model: str) -> Generator[None, None, None]:
-    """Turn the planner's errors into dbt's, to which dbt adds the model's file."""
-    try:
-        yield
-    except IvmError as error:
-        error.model = error.model or model
-        dbt_error = CompilationError if isinstance(error, InvalidModel) else DbtRuntimeError
-        raise dbt_error(str(error)) from error

@@ -109,7 +109,7 @@ class Refresher:
         """Refresh a model.
 
         A run that lost against another one plans again from where the other got. Where a change
-        feed turns out to have a gap, the query is computed anew. An error of a value leads to a
+        feed turns out to have a gap, the query is recomputed. An error of a value leads to a
         rebuild: a change is computed from old and new rows side by side, which the query never
         sees together. If the query fails too, the rebuild raises its error.
 
@@ -140,7 +140,7 @@ class Refresher:
                 if found is None or refresh.strategy is Strategy.FULL:
                     raise
                 forced = forced or found
-                rebuild = refresh.computes_anew
+                rebuild = refresh.strategy is Strategy.RECOMPUTE
         raise Conflict(
             "Another run keeps refreshing this model at the same time",
             model=request.model,
@@ -153,6 +153,7 @@ class Refresher:
         return replace(
             request,
             view_exists=view is not None and shows_state(view.text, request.state[-1]),
+            view_text=view.text if view is not None else None,
             table_in_the_way=request.table_in_the_way and view is None,
         )
 
@@ -232,7 +233,7 @@ def _response(refresh: Refresh, written: Counts | None) -> RefreshResponse:
     )
     if refresh.strategy is Strategy.FULL and written is not None:
         response.rows_affected = written.total
-    if refresh.strategy is Strategy.INCREMENTAL:
+    if refresh.strategy.merges:
         counts = refresh.counts(written or Counts())
         response.rows_affected = counts.total
         response.rows_inserted = counts.inserted

@@ -12,7 +12,7 @@ class RefreshResponse(AdapterResponse):
     """dbt's response of a maintained model.
 
     Attributes:
-        strategy: noop, incremental or full.
+        strategy: noop, incremental, recompute or full.
         reason: A stable code for why.
         explanation: The reason in words, with what to do.
         warning: What dbt warned of, if anything.

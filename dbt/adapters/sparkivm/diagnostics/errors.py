@@ -22,6 +22,9 @@ _CAUSE = re.compile(
     r"^Caused by: (.*?)(?=^\s+at |^\s*\.\.\. \d+ more|\Z)", re.DOTALL | re.MULTILINE
 )
 
+_NAME = re.compile(r"\[INVALID_SCHEMA_OR_RELATION_NAME\]")
+_NAME_ADVICE = "Give the model another alias or schema."
+
 
 def silence_pyspark() -> None:
     """Keep PySpark from printing each error as JSON with Java's trace: dbt shows it already."""
@@ -91,7 +94,8 @@ def render(message: str) -> str:
         lines = _PLAN.sub(lambda match: match[1] or "", "\n".join(lines)).splitlines()
     text = "\n".join(_shorten_quoted_sql(lines)).strip()
     text = _TASK_FAILED.sub("", text)
-    return _CLASS_NAME.sub("", text)
+    text = _CLASS_NAME.sub("", text)
+    return f"{text}\n{_NAME_ADVICE}" if _NAME.match(text) else text
 
 
 def _shorten_quoted_sql(lines: list[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Views that are computed anew, of which only the rows that differ are written."""
+"""Views that are recomputed, of which only the rows that differ are written."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.spark.workbench import Bench
 
 
 @pytest.fixture(autouse=True)
-def anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def recomputed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Cost, "is_more_expensive", lambda *plans: True)
 
 
@@ -20,13 +20,12 @@ def test_only_rows_that_differ_are_written(bench: Bench) -> None:
     above = bench.view(f"select count(*) as n, max(s) as s from {groups.name}")
     bench.sql("update a set v = 5 where k = 2", "delete from a where k is null")
     bench.sql("insert into a values (4, 1), (3, 9)")
-    outcome = groups.refresh()
+    outcome = groups.refresh("recompute")
     assert outcome.response._message == (
-        "incremental (COMPUTED_ANEW): +1 ~2 -1 rows from a@1→4; "
-        "to follow what changed would read more"
+        "recompute (CHEAPER): +1 ~2 -1 rows from a@1→4; to follow what changed would read more"
     )
-    assert bag.refresh().response._message.startswith("incremental (COMPUTED_ANEW): +0 ~3 -0 ")
-    above.refresh()
+    assert bag.refresh("recompute").response._message.startswith("recompute (CHEAPER): +0 ~3 -0 ")
+    above.refresh("recompute")
     fed = bench.sql(f"select * from table_changes('{groups.state}', 1, 1)")
     assert sorted((row["k"] or 0) for row in fed) == [0, 2, 2, 3, 3, 4]
     bench.refresh("noop")
@@ -59,6 +58,6 @@ def test_a_view_equals_its_query(bench: Bench, sql: str) -> None:
         "update a set v = k, d = d + 1 where k = 2",
         "delete from a where k is null and v is null or v = 3",
     )
-    view.refresh()
+    view.refresh("recompute")
     bench.sql("delete from a")
-    view.refresh()
+    view.refresh("recompute")

@@ -1,0 +1,68 @@
+"""Names of schemas, models and states, checked before anything of theirs runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dbt.adapters.base import BaseRelation
+from dbt.adapters.base.meta import AdapterMeta
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.sparkivm.bridge.conf import known
+from dbt.adapters.sparkivm.bridge.planner_errors import as_dbt_errors
+from dbt.adapters.sparkivm.bridge.relations import IVM, KINDS, state_name
+from python_ivm.errors import InvalidModel
+from python_ivm.refresh.lifecycle.names import MOST_OF_RELATION, MOST_OF_SCHEMA, refuse_name
+
+_CATALOG = "spark.sql.catalog.spark_catalog"
+_OF_DELTA = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
+_SCHEMA = "Set another schema in the profile or by the config schema."
+_ALIAS = "Set another one by the config alias."
+_SUFFIX = "Set another ivm_state_suffix, or a shorter alias."
+
+
+class NamesMixin(metaclass=AdapterMeta):
+    """The adapter's part of names."""
+
+    def create_schema(self, relation: BaseRelation) -> None:
+        """Create a schema.
+
+        Raises:
+            CompilationError: If the catalog does not take its name.
+        """
+        self._ivm_check("schema", relation.schema, MOST_OF_SCHEMA, _SCHEMA)
+        super().create_schema(relation)  # type: ignore[misc]
+
+    def pre_model_hook(self, config: Mapping[str, Any]) -> Any:
+        """Before a model, seed or snapshot is built, and before its hooks.
+
+        Raises:
+            CompilationError: If the catalog does not take its names.
+        """
+        model = getattr(config, "model", None)
+        if model is not None and str(model.resource_type) in KINDS:
+            self._ivm_check("schema", model.schema, MOST_OF_SCHEMA, _SCHEMA)
+            self._ivm_check("alias", model.alias, MOST_OF_RELATION, _ALIAS)
+            if model.config.materialized == IVM:
+                state = state_name(model.alias, model.config)
+                self._ivm_check("state table's name", state, MOST_OF_RELATION, _SUFFIX)
+        return super().pre_model_hook(config)  # type: ignore[misc]
+
+    def _ivm_check(self, what: str, name: str, most: int, advice: str) -> None:
+        """Refuse a name, unless another catalog than Spark's own may take it."""
+        try:
+            refuse_name(what, name, most, advice)
+        except InvalidModel as error:
+            if self._ivm_is_in_sparks_catalog():
+                with as_dbt_errors(None):
+                    raise error
+
+    def _ivm_is_in_sparks_catalog(self) -> bool:
+        """Whether names are Spark's own catalog's, with Delta over it or not."""
+        try:
+            catalog, _ = self._ivm_warehouse().namespace()
+        except DbtRuntimeError:
+            return False
+        implementation = known(self._ivm_conf(), _CATALOG)
+        return catalog == "spark_catalog" and implementation in (None, _OF_DELTA)

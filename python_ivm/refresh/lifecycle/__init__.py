@@ -1,0 +1,1 @@
+"""What becomes of a state and its public view: whose they are, what stands, what is left."""
