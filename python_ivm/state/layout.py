@@ -13,6 +13,7 @@ from sqlglot import exp
 from python_ivm.algebra.columns import ColumnRef, Named, substitute
 from python_ivm.algebra.nodes import COUNT, Aggregate, Filter, Node, Project, Sort, Window
 from python_ivm.bind.query import Query
+from python_ivm.sources.clock import readings
 from python_ivm.state.counters import Counter, Rows
 from python_ivm.state.maps import entries, is_map, of_entries
 from python_ivm.state.measures import SAFE, Measures, summed_arguments
@@ -55,6 +56,14 @@ class Layout:
     sort: Sort | None = None
     columns: tuple[str, ...] = field(default=())
     compared: frozenset[str] = frozenset()
+
+    @property
+    def view_asks_clock(self) -> bool:
+        """Whether the public view's text has readings of the clock in it."""
+        shown = [item.expression for item in self.items]
+        shown += [self.condition] if self.condition is not None else []
+        shown += self.sort.order if self.sort is not None else ()
+        return any(readings(expression) for expression in shown)
 
 
 def arguments_to_type(plan: Node) -> dict[str, tuple[Node, tuple[Named, ...]]]:
