@@ -447,8 +447,11 @@ _LARGE_FILES = 2**20
 """Bytes of files from which on it pays to mark rows as deleted, which takes jobs of its own."""
 _FIRST = Reason("FIRST_BUILD", "first build", False)
 _STATE_STAYS = frozenset(
-    {"SOURCE_REPLACED", "SOURCE_RECREATED", "CHANGE_FEED_GAP", "PLAN_TOO_LARGE", "CLOCK_MOVED"}
-)
+    {
+        "CHANGE_FEED_GAP", "CHANGE_FEED_OFF", "CLOCK_MOVED", "PLAN_TOO_LARGE", "SOURCE_RECREATED",
+        "SOURCE_REPLACED",
+    }
+)  # fmt: skip
 """What makes it impossible to follow a change, and says nothing against the state."""
 _CLOCK_MOVED = Reason(
     "CLOCK_MOVED", "the date or time that the query asks for beside its conditions is another one"

@@ -16,6 +16,7 @@ import duckdb
 import sqlglot
 from sqlglot import exp
 
+from python_ivm.algebra.nodes import FEED_COLUMNS
 from python_ivm.optimize.cost import Execution
 from python_ivm.parse import clock_calls as clock
 from python_ivm.parse.modifiers import without_order
@@ -103,10 +104,11 @@ class Lake:
         self._write(name, after, columns)
         self._write(f"{name}@{version}", after, columns)
         feed = [(*r, "delete", version) for r in gone] + [(*r, "insert", version) for r in insert]
-        self._write(
-            f"{name}@feed{version}", feed,
-            {**columns, "_change_type": "string", "_commit_version": "bigint"},
-        )  # fmt: skip
+        if not FEED_COLUMNS.intersection(column.lower() for column in columns):
+            self._write(
+                f"{name}@feed{version}", feed,
+                {**columns, "_change_type": "string", "_commit_version": "bigint"},
+            )  # fmt: skip
         if delete:
             metrics = {"numDeletedRows": str(max(len(gone), len(insert)))}
             commit = Commit(version, self._time(), "DELETE", metrics=metrics)
