@@ -21,6 +21,10 @@ COUNT = "__ivm_count__"
 """The column of a delta that holds its signed multiplicity, and of a state its multiplicity."""
 
 
+FEED_COLUMNS = frozenset({"_change_type", "_commit_version", "_commit_timestamp"})
+"""The columns of a change feed beside the table's own, which can have none of these names."""
+
+
 class At(Enum):
     """Which contents of a source a scan reads."""
 

@@ -64,8 +64,6 @@ def bind(parsed: exp.Query, schemas: Schemas, casts: Casts | None = None) -> Que
     refuse_windows_again(plan)
     columns = _spelling(parsed, [c.name for c in plan.schema], schemas)
     sources = tuple(dict.fromkeys(n.source for n in plan.walk() if isinstance(n, nodes.Scan)))
-    if not sources:
-        raise NotYetImplemented("The query reads no table", operator="SELECT without FROM")
     if casts is not None:
         plan = of_one_type(plan, casts, binder.name)
     plan = check(normalize(plan))
@@ -89,7 +87,17 @@ def _column_names(tree: exp.Query, schemas: Schemas) -> set[str]:
 def _clock_elsewhere(plan: Node) -> frozenset[str]:
     """The readings of the clock outside of :class:`~nodes.ClockFilter`."""
     asking = (node for node in plan.walk() if not isinstance(node, nodes.ClockFilter))
-    return frozenset(kind for node in asking for e in node.expressions for kind in readings(e))
+    return frozenset(kind for node in asking for e in _every(node) for kind in readings(e))
+
+
+def _every(node: Node) -> tuple[exp.Expr, ...]:
+    """The expressions of a node, those of constant rows among them."""
+    match node:
+        case nodes.TableFunction():
+            return (node.function,)
+        case nodes.Values():
+            return tuple(value for row in node.rows for value in row)
+    return node.expressions
 
 
 def _refuse_columns_named_like_the_clock(parsed: exp.Query, schemas: Schemas) -> None:

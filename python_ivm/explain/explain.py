@@ -77,7 +77,7 @@ def explain(request: Request, warehouse: Warehouse) -> str:
             _section("Stored", _stored(request, how.layout)),
             *_recomputed(how.layout),
             _section("Read of the sources", _reads(model, how.layout)),
-            *_of_the_clock(how),
+            *_of_the_clock(model, how),
             *_on_changes(model, how, current, found),
             *_recompute(model, how, current, found),
             _section("Build and view", _build(model, how, current)),
@@ -124,6 +124,8 @@ def _recomputed(layout: Layout) -> list[str]:
 
 def _reads(model: Model, layout: Layout) -> str:
     """Of each source the columns, and the condition on its rows: other changes are not seen."""
+    if not model.tables:
+        return "  no table: it is built once"
     lines = []
     for source, reads in relevant(layout.input, partial(kind_of, model.schemas())).items():
         columns = ", ".join(reads.columns) or "the number of rows"
@@ -138,12 +140,13 @@ def _without_table(node: exp.Expr) -> exp.Expr:
     return exp.column(node.this.copy()) if isinstance(node, exp.Column) else node
 
 
-def _of_the_clock(how: Maintained) -> list[str]:
+def _of_the_clock(model: Model, how: Maintained) -> list[str]:
     if not how.query.shows:
         return []
     asked = " and ".join(sorted(how.query.shows))
     told = f"  whenever the clock's reading ({asked}) is another one, as it is no condition's"
-    return [_section("Rebuilt in full", told)]
+    rebuilt = model.tables or how.layout.view_asks_clock
+    return [_section("Rebuilt in full" if rebuilt else "Recomputed", told)]
 
 
 def _on_changes(

@@ -127,9 +127,11 @@ def parse(sql: str) -> exp.Query:
     query = statements[0]
     if isinstance(query, exp.Subquery):
         query = _without_parentheses(query)
-    if isinstance(query, (exp.Alias, exp.Values)):
+    if isinstance(query, exp.Values):
+        query = exp.Select().select("*").from_(query, copy=False)
+    if isinstance(query, exp.Alias):
         raise NotParsed(
-            "The model is a TABLE or VALUES without a SELECT", hint="Write SELECT * FROM before it."
+            "The model is a TABLE without a SELECT", hint="Write SELECT * FROM before it."
         )
     if not isinstance(query, exp.Query):
         raise InvalidModel(

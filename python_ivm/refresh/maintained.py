@@ -156,8 +156,9 @@ def _try(model: Model, query: Query, decided: Layout) -> None:
     context = Context(partial(kind_of, model.schemas()), Cost(model, {}))
     clock = model.clock(None)
     statements.build_statements(model.request, model.reading.text, decided, current, clock, "", 0)
-    merge = compiled(decided, every, context)
-    statements.merge_statement(model.request, merge, current, clock)
+    if every.touches(decided.input):
+        merge = compiled(decided, every, context)
+        statements.merge_statement(model.request, merge, current, clock)
 
 
 def _let_spark_judge(model: Model, error: InvalidModel) -> None:

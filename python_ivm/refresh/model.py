@@ -159,6 +159,11 @@ class Model:
         for key, change in changes.items():
             if change.change is Change.REPLACED:
                 return Reason("SOURCE_REPLACED", f"{key} was replaced as a whole")
+            column = (
+                versions.not_of_a_feed(self.warehouse, change.parts) if change.changed else None
+            )
+            if column is not None:
+                return versions.without_feed(change.parts, column)
         return changes
 
     def current_versions(self) -> dict[str, SourceChange]:

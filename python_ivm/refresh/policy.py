@@ -20,6 +20,10 @@ def check_change_feeds(
 ) -> Reason | None:
     """Switch missing change feeds on where that is allowed, else say what to do."""
     for table in tables:
+        if warehouse.history(table.parts, 1):
+            column = versions.not_of_a_feed(warehouse, table.parts)
+            if column is not None:
+                return versions.without_feed(table.parts, column)
         if versions.has_change_feed(warehouse, table.parts):
             continue
         if request.options.enable_change_feed:

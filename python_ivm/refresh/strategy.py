@@ -105,7 +105,8 @@ class Planner:
         moved = any(change.changed for change in changes.values())
         moved = moved or self.model.clock_moved(bookmark)
         if not moved and not any(c.change is Change.COLUMNS for c in changes.values()):
-            return self._noop("no source changed", bookmark, changes)
+            told = "no source changed" if self.model.tables else "the query reads no table"
+            return self._noop(told, bookmark, changes)
         return self._incremental(bookmark, changes)
 
     def _with_its_view(self, bookmark: Bookmark, forced: Reason | None, rebuild: bool) -> Refresh:
@@ -223,6 +224,8 @@ class Planner:
         how = self._how_to_refresh(bookmark)
         if isinstance(how, Reason):
             return self._full(how, bookmark)
+        if self.model.clock_moved(bookmark, how.query.shows):
+            return self._clock_moved(how, bookmark)
         read = {k: c for k, c in changes.items() if c.changed and k in how.query.sources}
         asks_clock = any(isinstance(node, ClockFilter) for node in how.query.plan.walk())
         clock = self.model.clock(bookmark)
@@ -248,6 +251,12 @@ class Planner:
             Strategy.INCREMENTAL, why, merge, how.layout, bookmark, found.read, moved
         )
 
+    def _clock_moved(self, how: Maintained, bookmark: Bookmark) -> Refresh:
+        """Of a query that reads no table the rows that differ; of others most rows would."""
+        if self.model.tables:
+            return self._full(_CLOCK_MOVED, bookmark)
+        return self._recompute(replace(_CLOCK_MOVED, fallback=False), bookmark)
+
     def _recompute(self, reason: Reason, bookmark: Bookmark, rebuild: bool = False) -> Refresh:
         """Without following what changed: the rows that differ where the state can stay.
 
@@ -258,7 +267,7 @@ class Planner:
             return self._full(reason, bookmark)
         feeds = self._feeds()  # may be commits, so that what follows is asked after them
         how = self._how_to_refresh(bookmark)
-        if isinstance(how, Reason) or not how.comparable:
+        if isinstance(how, Reason) or not how.comparable or not self._is_kept(how, bookmark):
             return self._full(reason, bookmark)
         current = self.model.current_versions()
         clock = self.model.clock(bookmark)
@@ -275,6 +284,12 @@ class Planner:
         moved = clock if self.model.clock_moved(bookmark) else None
         refresh = self._merged(Strategy.RECOMPUTE, reason, merge, how.layout, bookmark, read, moved)
         return replace(refresh, warning=policy.warning(self.request, reason, feeds, "recomputed"))
+
+    def _is_kept(self, how: Maintained, bookmark: Bookmark) -> bool:
+        """Whether the clock leaves the state as useful as it was, and the view's text as it is."""
+        if not self.model.clock_moved(bookmark, how.query.shows):
+            return True
+        return not self.model.tables and not how.layout.view_asks_clock
 
     def _merge_of_all(
         self, layout: Layout, sources: Mapping[str, SourceChange], clock: Clock | None
@@ -342,8 +357,6 @@ class Planner:
         if how.fingerprint != bookmark.fingerprint:
             told = "the type of a column that the query reads, or what the planner stores, changed"
             return Reason("SCHEMA_CHANGED", told)
-        if self.model.clock_moved(bookmark, how.query.shows):
-            return _CLOCK_MOVED
         return how
 
     def _committed(
@@ -473,8 +486,11 @@ _FIRST = Reason("FIRST_BUILD", "first build", False)
 _CHEAPER = Reason("CHEAPER", "to follow what changed would read more", False)
 """No fallback, though all rows are read: a refresh is wanted because it costs less."""
 _STATE_STAYS = frozenset(
-    {"SOURCE_REPLACED", "SOURCE_RECREATED", "CHANGE_FEED_GAP", "PLAN_TOO_LARGE"}
-)
+    {
+        "CHANGE_FEED_GAP", "CHANGE_FEED_OFF", "CLOCK_MOVED", "PLAN_TOO_LARGE", "SOURCE_RECREATED",
+        "SOURCE_REPLACED",
+    }
+)  # fmt: skip
 """What makes it impossible to follow a change, and says nothing against the state."""
 _CONTINUE = "on_configuration_change: continue"
 _CLOCK_MOVED = Reason(

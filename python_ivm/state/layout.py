@@ -13,9 +13,10 @@ from sqlglot import exp
 from python_ivm.algebra.columns import ColumnRef, Named, substitute
 from python_ivm.algebra.nodes import COUNT, Aggregate, Filter, Node, Project, Sort, Window
 from python_ivm.bind.query import Query
+from python_ivm.sources.clock import readings
 from python_ivm.state.counters import Counter, Rows
 from python_ivm.state.maps import entries, is_map, of_entries
-from python_ivm.state.measures import SAFE, Measures, summed_arguments
+from python_ivm.state.measures import Measures, is_storable, summed_arguments
 from python_ivm.state.ordered_float_sums import in_order
 from python_ivm.state.rows import VIEW
 
@@ -55,6 +56,14 @@ class Layout:
     sort: Sort | None = None
     columns: tuple[str, ...] = field(default=())
     compared: frozenset[str] = frozenset()
+
+    @property
+    def view_asks_clock(self) -> bool:
+        """Whether the public view's text has readings of the clock in it."""
+        shown = [item.expression for item in self.items]
+        shown += [self.condition] if self.condition is not None else []
+        shown += self.sort.order if self.sort is not None else ()
+        return any(readings(expression) for expression in shown)
 
 
 def arguments_to_type(plan: Node) -> dict[str, tuple[Node, tuple[Named, ...]]]:
@@ -148,14 +157,14 @@ def _aggregate_layout(
     shown: dict[ColumnRef, exp.Expr] = {}
     for number, key in enumerate(node.keys, 1):
         name = visible.get(key.name, "")
-        if not SAFE.match(name) or name.startswith("__ivm_") or name in measures.taken:
+        if not is_storable(name) or name in measures.taken:
             name = f"__ivm_key_{number}__"
         measures.taken.add(name)
         keys.append(Named(name, key.expression))
         shown[ColumnRef(node.relation, key.name)] = exp.column(name, quoted=True)
     for measure in node.measures:
         name = visible.get(measure.name, measure.name)
-        free = name not in measures.taken and not name.startswith("__ivm_")
+        free = name not in measures.taken
         measures.add(Named(measure.name, measure.expression), measure.name in visible and free)
     shown |= measures.shown
     return Layout(
@@ -185,8 +194,7 @@ def _bag_layout(
     shown: list[Named] = []
     compared: set[str] = set()
     for number, item in enumerate(items, 1):
-        safe = SAFE.match(item.name) and not item.name.startswith("__ivm_")
-        name = item.name if safe else f"__ivm_col_{number}__"
+        name = item.name if is_storable(item.name) else f"__ivm_col_{number}__"
         column = exp.column(name, quoted=True)
         kind = nested.get(item.name, "")
         if kind:

@@ -10,6 +10,7 @@ from typing import TypeVar
 from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, Named
+from python_ivm.algebra.nodes import FEED_COLUMNS
 from python_ivm.errors import NotYetImplemented
 from python_ivm.functions.aggregates import SUMS, arguments, condition, core, function_name
 from python_ivm.state.counters import (
@@ -27,8 +28,19 @@ C = TypeVar("C", bound=Counter)
 _LONG = {"bigint", "long"}
 _EXACT_PRODUCT = 27
 """The digits of a decimal that fit in 38 when it is multiplied by a count, which has 10."""
-SAFE = re.compile(r"[^ ,;{}()\n\t=.`]+\Z")
+_SAFE = re.compile(r"[^ ,;{}()\n\t=.`]+\Z")
 """Names that Delta takes without column mapping."""
+_OWN = re.compile(r"__ivm_|_.*_\Z|__is_cdc\Z|__delta_internal_", re.IGNORECASE)
+"""Names that the planner, or Delta in a MERGE, may have for columns of its own."""
+
+
+def is_storable(name: str) -> bool:
+    """Whether a state's column may have the name of one of the model's columns.
+
+    Not if Delta does not take it there, or would take it for another column.
+    """
+    taken = _OWN.match(name) is not None or name.lower() in FEED_COLUMNS
+    return _SAFE.match(name) is not None and not taken
 
 
 @dataclass
@@ -60,7 +72,7 @@ class Measures:
             NotYetImplemented: If a stored column would have another one's name.
         """
         call = measure.expression
-        wanted = measure.name if visible and SAFE.match(measure.name) else None
+        wanted = measure.name if visible and is_storable(measure.name) else None
         expression = self._expression(core(call), condition(call), measure, wanted)
         self.shown[ColumnRef(self.relation, measure.name)] = expression
 

@@ -16,6 +16,7 @@ import duckdb
 import sqlglot
 from sqlglot import exp
 
+from python_ivm.algebra.nodes import FEED_COLUMNS
 from python_ivm.optimize.cost import Execution
 from python_ivm.parse import clock_calls as clock
 from python_ivm.parse.modifiers import without_order
@@ -104,10 +105,11 @@ class Lake:
         self._write(name, after, columns)
         self._write(f"{name}@{version}", after, columns)
         feed = [(*r, "delete", version) for r in gone] + [(*r, "insert", version) for r in insert]
-        self._write(
-            f"{name}@feed{version}", feed,
-            {**columns, "_change_type": "string", "_commit_version": "bigint"},
-        )  # fmt: skip
+        if not FEED_COLUMNS.intersection(column.lower() for column in columns):
+            self._write(
+                f"{name}@feed{version}", feed,
+                {**columns, "_change_type": "string", "_commit_version": "bigint"},
+            )  # fmt: skip
         if delete:
             metrics = {"numDeletedRows": str(max(len(gone), len(insert)))}
             commit = Commit(version, self._time(), "DELETE", metrics=metrics)
@@ -255,6 +257,8 @@ class Lake:
                 call.set("this", "hash")
                 parts = [exp.Anonymous(this="hash_of", expressions=[e]) for e in call.expressions]
                 call.set("expressions", parts)
+        for table in list(tree.find_all(exp.Table)):
+            _name_column_of_range(table)
         for kind, name in ((exp.ArgMax, "arg_max_null"), (exp.ArgMin, "arg_min_null")):
             for call in list(tree.find_all(kind)):  # else DuckDB skips values that are NULL
                 call.replace(exp.Anonymous(this=name, expressions=[call.this, call.expression]))
@@ -263,7 +267,8 @@ class Lake:
                 call.replace(exp.Anonymous(this="lowest_mode", expressions=[call.this]))
         for call in list(tree.find_all(exp.GenerateSeries)):
             # The sum of a DuckDB BIGINT is a HUGEINT, which generate_series does not take.
-            call.set("end", exp.cast(call.args["end"], "bigint"))
+            if not isinstance(call.args.get("step"), exp.Interval):
+                call.set("end", exp.cast(call.args["end"], "bigint"))
         if isinstance(tree, exp.Create):
             tree.set("properties", None)
         if isinstance(tree, exp.Merge):
@@ -422,6 +427,16 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return tuple((k, _plain(v)) for k, v in value.items())
     return value
+
+
+def _name_column_of_range(table: exp.Table) -> None:
+    """The column of Spark's range() is ``id``, whatever alias it has."""
+    call = table.this
+    if isinstance(call, exp.Func) and call.sql().upper().startswith("RANGE("):
+        alias = table.args.get("alias") or exp.TableAlias(this=exp.to_identifier("range"))
+        if not alias.columns:
+            alias.set("columns", [exp.to_identifier("id")])
+        table.set("alias", alias)
 
 
 def _raise_for_its_own_rows(merge: exp.Merge) -> None:

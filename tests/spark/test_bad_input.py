@@ -80,7 +80,8 @@ def test_a_wrong_edit_leaves_the_last_good_view(lake: DbtProject) -> None:
 ODD_NAMES = (
     "Capital", "two words", "q\"uote'd", "back`tick", "semi;colon", "dot.ted", "Zürich 🚲", "a,b",
     "select", "1st", "x=y", "(paren)", "tab\there", "copy",
-    "copies", "stored", "change", "n",
+    "copies", "stored", "change", "n", "_Commit_Version", "_change_type", "_commit_timestamp",
+    "__is_cdc", "_file_name_", "_row_dropped_", "_source_row_present_", "_metadata",
 )  # fmt: skip
 
 
@@ -93,6 +94,15 @@ def test_output_columns_keep_their_names(bench: Bench) -> None:
     bench.view(f"select distinct {rows} from r order by `Capital`, `two words`")
     bench.sql("insert into r values (1, 10), (3, 30)", "delete from r where k = 2")
     bench.refresh()
+
+
+def test_a_source_with_a_column_of_a_change_feed(bench: Bench) -> None:
+    bench.table("r", "k int, `_Change_Type` string", "(1, 'a')", "(1, 'a')", feed=False)
+    view = bench.view("select k, _change_type from r", ivm_enable_change_feed=True)
+    bench.sql("insert into r values (2, 'b')")
+    outcome = view.refresh(None)
+    assert "has a column named _Change_Type" in outcome.refresh.explanation
+    bench.refresh("noop")
 
 
 @pytest.mark.thorough

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from python_ivm.algebra.nodes import FEED_COLUMNS
 from python_ivm.errors import InvalidModel
 from python_ivm.parse.parser import TableReference
 from python_ivm.refresh.reason import Reason
@@ -139,6 +140,22 @@ def has_change_feed(warehouse: Warehouse, parts: tuple[str, ...]) -> bool:
     if not warehouse.history(parts, 1):
         return True
     return warehouse.properties(parts).get(CHANGE_FEED, "").lower() == "true"
+
+
+def not_of_a_feed(warehouse: Warehouse, parts: tuple[str, ...]) -> str | None:
+    """A column of a source that is named like one of a change feed, so that it can have none."""
+    columns = warehouse.columns(parts) or ()
+    return next((name for name in columns if name.lower() in FEED_COLUMNS), None)
+
+
+def without_feed(parts: tuple[str, ...], column: str) -> Reason:
+    """Why the changes of a source with such a column are not followed."""
+    return Reason(
+        "CHANGE_FEED_OFF",
+        f"{'.'.join(parts)} has a column named {column}, like one of Delta's change feeds, so that "
+        "it can have no feed and each change computes the view from all rows; rename the column "
+        "where the table is written",
+    )
 
 
 def missing(reference: TableReference) -> InvalidModel:

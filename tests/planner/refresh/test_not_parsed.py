@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from sqlglot import exp
 
 from python_ivm.errors import InvalidModel, NotParsed, Unsupported
 from python_ivm.explain.explain import explain
 from python_ivm.parse.parser import parse, pin_versions
+from python_ivm.refresh import model
 from python_ivm.refresh.request import Options, Policy
 from python_ivm.refresh.statement import Refresh, Strategy
 from python_ivm.refresh.strategy import plan_refresh
@@ -42,7 +44,7 @@ def built(lake: Lake, sql: str, policy: Policy = Policy.AUTO) -> Refresh:
         "from s.a |> window w as (order by v) |> select sum(k) over w as k",
         "from s.a |> order by (select max(w) from s.b) |> limit 3 |> limit 2",
         "select v >>> 1 as k from s.a",
-        "values (1)",
+        "with a as (select 1 as k) values (2)",
     ],
 )
 def test_what_only_spark_can_read_is_rebuilt_at_every_run(reader: Reader, sql: str) -> None:
@@ -62,7 +64,13 @@ def test_what_spark_cannot_read_either_is_an_error(reader: Reader) -> None:
         built(reader, "select v >>> wrong from s.a frm")
 
 
-def test_the_view_of_such_a_text_is_built_anew_though_nothing_changed(lake: Lake) -> None:
+def test_the_view_of_such_a_text_is_built_anew_though_nothing_changed(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unread(sql: str) -> exp.Query:
+        raise NotParsed(sql)
+
+    monkeypatch.setattr(model, "parse", unread)
     for _ in range(2):
         assert lake.run("m", "values (1), (2)").reason == "NOT_PARSED"
         assert lake.view("m") == {(1,): 1, (2,): 1}
