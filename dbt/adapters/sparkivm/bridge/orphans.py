@@ -108,10 +108,7 @@ class OrphansMixin(metaclass=AdapterMeta):
         whose name begins with the model's.
         """
         model = getattr(config, "model", None)
-        flags = get_flags()
-        if model is None or flags.WHICH == "clone" or flags.EMPTY or getattr(flags, "SAMPLE", None):
-            return None
-        if str(model.resource_type) not in KINDS:
+        if model is None or str(model.resource_type) not in KINDS or not _builds_all_rows():
             return None
         view = (model.schema, model.alias)
         relation = self.get_relation(model.database, *view)
@@ -121,6 +118,8 @@ class OrphansMixin(metaclass=AdapterMeta):
         current = None
         if model.config.materialized == IVM:
             current = (model.schema, state_name(model.alias, model.config))
+            if reads(text, current[-1]):
+                return None
         try:
             tables = {reference.parts[-1] for reference in table_references(parse(text))}
             if len(tables) != 1:
@@ -147,6 +146,13 @@ class OrphansMixin(metaclass=AdapterMeta):
             warn(f"{told}: {error.msg}")
             return
         say(f"Dropped {relation_name(former.state)}, the former state of {former.view[-1]}")
+
+
+def _builds_all_rows() -> bool:
+    """Whether the command gives a model a relation that can do without the former one."""
+    flags = get_flags()
+    partial = any(getattr(flags, name, None) for name in ("EMPTY", "SAMPLE"))
+    return not partial and getattr(flags, "WHICH", None) != "clone"
 
 
 def _how(found: list[Orphan]) -> str:
