@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
+import shutil
 import threading
 import time
 from collections.abc import Generator
@@ -36,6 +38,16 @@ CHEAP = """
 {{ config(materialized='incremental_ivm') }}
 select id, total from connect.orders where total < 10
 """
+PYTHON_MODELS = {
+    "functions": "from pyspark.sql import functions as F\n\ndef model(dbt, session):\n"
+    "    plus = F.udf(lambda x: x + 1, 'int')\n"
+    "    return session.range(2).select(F.col('id'), plus('id').alias('y'))",
+    "frames": "import pandas\n\ndef model(dbt, session):\n"
+    "    assert dbt.ref('functions').count() == 2\n"
+    "    return pandas.DataFrame({'id': [0, 1], 'y': [1, 2]})",
+    "on_spark": "import pyspark.pandas as ps\n\ndef model(dbt, session):\n"
+    "    return ps.DataFrame({'id': [0, 1], 'y': [1, 2]})",
+}
 LOADER = "java_method('org.apache.spark.util.Utils', 'getContextOrSparkClassLoader')"
 """The class loader that is in use, as text."""
 FEED = "using delta tblproperties (delta.enableChangeDataFeed = true)"
@@ -110,6 +122,29 @@ def test_views_are_maintained_by_two_threads(project: DbtProject) -> None:
     shown = project.dbt("run-operation", "ivm_explain", "--args", "{model: revenue}")
     assert shown.success
     assert "MERGE INTO" in shown.log
+
+
+def test_python_models_run_on_the_server(project: DbtProject) -> None:
+    project.write({f"models/python/{name}.py": text for name, text in PYTHON_MODELS.items()})
+    wrong = "def model(dbt, session):\n    return session.range(3).select('nope')\n"
+    project.write({"models/python/wrong.py": wrong})
+    result = project.dbt("run", "--select", "python")
+    shutil.rmtree(project.root / "models" / "python")
+    for name in PYTHON_MODELS:
+        assert result.statuses[name] == "success", result.message(name)
+        assert project.sql(f"select id, y from {name} order by id") == [(0, 1), (1, 2)], name
+    assert "[UNRESOLVED_COLUMN" in result.message("wrong")
+    assert "wrong.py" in result.message("wrong").split("\n", 1)[1]
+    assert "SPARK_CONNECT_MODE_ENABLED" not in os.environ
+
+
+def test_debug_tries_delta(project: DbtProject) -> None:
+    result = project.dbt("debug")
+    assert result.success, result.log
+    assert "spark: 4.2.0" in result.log and "java: " in result.log
+    assert f"metastore: {folder(project) / 'metastore'}" in result.log
+    assert "delta: 4.4.0; MERGE, change feed and time travel work" in result.log
+    assert project.sql("show tables like 'dbt_sparkivm_debug*'") == []
 
 
 def test_sessions_are_apart(project: DbtProject) -> None:

@@ -25,6 +25,15 @@ ADD = """
 """
 
 
+WAREHOUSE = "spark.sql.warehouse.dir"
+
+
+def databases() -> list[str]:
+    from pyspark.sql import SparkSession
+
+    return [found.name for found in SparkSession.builder.getOrCreate().catalog.listDatabases()]
+
+
 def test_table_view_and_test(project: DbtProject) -> None:
     project.models(
         t="{{ config(materialized='table') }} select id as x from range(3)",
@@ -91,6 +100,10 @@ def test_debug_finds_everything(project: DbtProject) -> None:
     result = project.dbt("debug")
     assert result.success, result.log
     assert "Connection test: [OK connection ok]" in result.log
+    assert "delta: 4.4.0; MERGE, change feed and time travel work" in result.log
+    assert f"warehouse: {project.target['server_side_parameters'][WAREHOUSE]}" in result.log
+    # Neither the table nor the schema, which was not there, stays.
+    assert project.credentials.schema not in str(databases())
 
 
 def test_a_command_runs_once(project: DbtProject) -> None:

@@ -26,10 +26,7 @@ class TestPythonModel(BasePythonModelTests):
 
 
 class TestPythonIncremental(BasePythonIncrementalTests):
-    @pytest.fixture(scope="class")
-    def project_config_update(self) -> dict[str, Any]:
-        # A MERGE needs Delta.
-        return {"models": {"+incremental_strategy": "merge", "+file_format": "delta"}}
+    pass
 
 
 class TestPythonMetaGet(BasePythonMetaGetTests):

@@ -31,7 +31,7 @@ class Scale:
 
 
 def model(dbt, session):
-    dbt.config(materialized="table", file_format="delta", tblproperties={"maker": "me"})
+    dbt.config(materialized="table", tblproperties={"maker": "me"})
     frame = dbt.source("lake", "x").join(dbt.ref("names"), "i")
     scaled = F.udf(Scale(), "int")
     return frame.select("i", "name", scaled("v").alias("v"), F.lit(str(dbt.this)).alias("me"))
@@ -103,6 +103,21 @@ def test_an_incremental_python_model_writes_what_is_new_and_is_followed(
     assert result.message("counts") == "incremental: +0 ~1 -0 rows from inc@0→1"
     assert lake.sql("show tables like '*dbt_tmp'") == []
     assert lake.sql("describe detail inc")[0]["location"] == f"file:{tmp_path}/lake/inc"
+
+
+NAMES = """
+import pandas
+
+def model(dbt, session):
+    return pandas.DataFrame({"Unit Price": [1.5], "a,b": ["x"]})
+"""
+
+
+def test_columns_of_pandas_keep_their_names(project: DbtProject) -> None:
+    project.write({"models/names.py": NAMES})
+    project.run()
+    assert project.run().success  # a second time, over the first table
+    assert project.sql("select `Unit Price`, `a,b` from names") == [(1.5, "x")]
 
 
 FRAMES = {

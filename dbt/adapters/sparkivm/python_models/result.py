@@ -8,12 +8,15 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from dbt.adapters.base.column import Column
 from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.sparkivm.tables.defaults import is_odd
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_FEED_BY_DEFAULT = "spark.databricks.delta.properties.defaults.enableChangeDataFeed"
+_MAPPING_BY_DEFAULT = "spark.databricks.delta.properties.defaults.columnMapping.mode"
 
 
 def save(session: SparkSession, result: Any, view: str, statement: str) -> None:
@@ -33,7 +36,7 @@ def save(session: SparkSession, result: Any, view: str, statement: str) -> None:
     owner = frame.sparkSession
     frame.createOrReplaceTempView(view)
     try:
-        with _change_feed_by_default(owner):
+        with _any_names(frame):
             owner.sql(statement)
     finally:
         owner.catalog.dropTempView(view)
@@ -65,13 +68,18 @@ def as_frame(session: SparkSession, result: Any) -> DataFrame:
 
 
 @contextmanager
-def _change_feed_by_default(session: SparkSession) -> Generator[None, None, None]:
-    """Give tables a change feed that are made meanwhile, unless the user decided."""
-    if session.conf.get(_FEED_BY_DEFAULT, None) is not None:
+def _any_names(frame: DataFrame) -> Generator[None, None, None]:
+    """Let Delta store columns of any name, such as those of pandas with blanks.
+
+    The statement was written before the columns were known, so the session's default has to do.
+    """
+    conf = frame.sparkSession.conf
+    odd = any(is_odd(Column(name, dtype)) for name, dtype in frame.dtypes)
+    if not odd or conf.get(_MAPPING_BY_DEFAULT, None) is not None:
         yield
         return
-    session.conf.set(_FEED_BY_DEFAULT, "true")
+    conf.set(_MAPPING_BY_DEFAULT, "name")
     try:
         yield
     finally:
-        session.conf.unset(_FEED_BY_DEFAULT)
+        conf.unset(_MAPPING_BY_DEFAULT)

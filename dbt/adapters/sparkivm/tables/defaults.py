@@ -116,13 +116,13 @@ def properties(
     added = {}
     if is_read and not any(column.name.lower() in RESERVED for column in columns):
         added[CHANGE_FEED] = "true"
-    if any(_is_odd(column) for column in columns):
+    if any(is_odd(column) for column in columns):
         added[_COLUMN_MAPPING] = "name"
     told = {key.lower() for key in wanted}
     return {**{k: v for k, v in added.items() if k.lower() not in told}, **wanted}
 
 
-def _is_odd(column: Column) -> bool:
+def is_odd(column: Column) -> bool:
     """Whether a column or a field in it has a name that Delta stores only under a mapping."""
     nested = column.dtype.lower().startswith(("struct", "array", "map"))
     return bool(_ODD.search(column.name) or (nested and _ODD_FIELD.search(column.dtype)))
