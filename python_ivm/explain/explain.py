@@ -23,6 +23,7 @@ from python_ivm.optimize.irrelevant_updates import relevant
 from python_ivm.qualify.schema import kind_of
 from python_ivm.refresh import statements
 from python_ivm.refresh.lifecycle.former import followed_request
+from python_ivm.refresh.lifecycle.storing import to_build
 from python_ivm.refresh.maintained import Maintained, maintained
 from python_ivm.refresh.metadata import versions
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
@@ -241,7 +242,8 @@ def _titles(terms: list[Term]) -> str:
 
 
 def _build(model: Model, how: Maintained, current: dict[str, SourceChange]) -> str:
-    quiet = replace(model.request, table_in_the_way=False)
+    request, _, _ = to_build(model.request, model.warehouse, how)
+    quiet = replace(request, table_in_the_way=False)
     built = statements.build_statements(
         quiet, model.reading.text, how.layout, current, model.clock(None), "", 0
     )

@@ -240,6 +240,42 @@ def pin_versions(sql: str, versions: dict[str, int]) -> str:
     return pinned
 
 
+def without_schemas(sql: str) -> str | None:
+    """A text that says of each table only which one of its tables it is, and its own name.
+
+    So two texts are the same if they differ in nothing but the schemas of their tables.
+
+    Returns:
+        The essence of the text; None where it says which version of a table to read, for another
+        schema's table has other versions.
+    """
+    numbers: dict[str, int] = {}
+    edits: list[tuple[int, int, str]] = []
+    for reference in table_references(parse(sql)):
+        if reference.pinned:
+            return None
+        number = numbers.setdefault(reference.key, len(numbers) + 1)
+        # A number cannot stand in a table's place, so that this is never a text of somebody's.
+        name = f"{number} {quoted_name(reference.parts[-1:]).lower()}"
+        edits.append((reference.start, reference.end, name))
+    for start, end, name in reversed(edits):
+        sql = sql[:start] + name + sql[end:]
+    return essence(sql)
+
+
+def with_tables(sql: str, names: dict[str, str]) -> str:
+    """A text that reads other tables.
+
+    Args:
+        sql: The text of a query.
+        names: What stands for a table, by its planner key.
+    """
+    for reference in reversed(table_references(parse(sql))):
+        if reference.key in names:
+            sql = sql[: reference.start] + names[reference.key] + sql[reference.end :]
+    return sql
+
+
 def _places_of_table(sql: str) -> dict[int, int]:
     """Where the word TABLE stands before a name, by where the name begins."""
     tokens = DIALECT.tokenize(sql)

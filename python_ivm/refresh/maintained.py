@@ -46,7 +46,7 @@ class Maintained:
         query: The bound query.
         layout: What is stored.
         types: The types that decided the layout.
-        fingerprint: A hash of plan, types and layout.
+        fingerprint: A hash of plan, types and layout, whatever the sources are called.
         comparable: Whether Spark can tell any two stored values apart.
     """
 
@@ -114,15 +114,17 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
         raise
     except Exception as error:
         return planner_error(error, model.warehouse.failure)
+    places = {table.key: f"#{number}" for number, table in enumerate(model.tables, 1)}
     kinds = {
-        node: {c: kind_of(schemas, node, c) for c in columns} for node, columns in used.items()
+        places.get(node, node): {c: kind_of(schemas, node, c) for c in columns}
+        for node, columns in used.items()
     }
     stored = [(key.name, key.expression.sql(dialect=DIALECT)) for key in decided.keys]
     stored += [(c.name, c.build().sql(dialect=DIALECT)) for c in decided.counters]
     if decided.is_bag:
         values = [key.expression for key in decided.keys]
         stored.append((HASH, row_hash(values).sql(dialect=DIALECT)))
-    fingerprint = digest(stored, tree(query.plan), kinds)
+    fingerprint = digest(stored, tree(query.plan, places), kinds)
     comparable = not (_any_values(decided) and may_be_incomparable(_texts(model)))
     return Maintained(query, decided, types, fingerprint, comparable)
 

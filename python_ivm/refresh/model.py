@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import cached_property
 
 from sqlglot import exp
 
 from python_ivm.errors import InvalidModel, NotParsed
 from python_ivm.parse.clock_calls import asked, at, calls
-from python_ivm.parse.parser import TableReference, essence, parse, table_key, without_terminator
+from python_ivm.parse.parser import (
+    TableReference,
+    essence,
+    parse,
+    table_key,
+    without_schemas,
+    without_terminator,
+)
 from python_ivm.parse.views import Reading, read
 from python_ivm.qualify.checks.determinism import check_deterministic
 from python_ivm.qualify.schema import Schemas, TableSchema
@@ -93,6 +101,15 @@ class Model:
             raise error from None
         self.unread = error
         return Reading(self.request.sql, exp.Select(), (), {})
+
+    @cached_property
+    def shape(self) -> str:
+        """Hash of what is the same in another schema: the query over tables, and the settings.
+
+        Empty where the text cannot be read, or names versions of its tables.
+        """
+        text = without_schemas(self.reading.text) if self.unread is None else None
+        return digest(text, dict(self.request.settings)) if text is not None else ""
 
     @property
     def instant(self) -> Instant:

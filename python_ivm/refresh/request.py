@@ -12,6 +12,7 @@ from python_ivm.optimize.cost import Execution
 from python_ivm.parse.views import View
 from python_ivm.sources.clock import Instant
 from python_ivm.sources.history import Commit, DataFile, Detail
+from python_ivm.state.storage import Storage
 
 
 class Policy(Enum):
@@ -63,6 +64,7 @@ class Options:
         known = {
             "ivm_policy",
             "ivm_enable_change_feed",
+            "ivm_state_schema",
             "ivm_state_suffix",
             "ivm_deterministic_functions",
         }
@@ -120,6 +122,7 @@ class Request:
         properties: Further table properties of the state.
         location: Where the state's files go; None leaves it to the catalog.
         project: The dbt project that the model is of.
+        storage: How the state's rows are stored.
         without_passes: Names of passes of the optimizer to leave out, for tests and to find out
             what one gains.
     """
@@ -138,6 +141,7 @@ class Request:
     properties: Mapping[str, str] = field(default_factory=dict)
     location: str | None = None
     project: str = ""
+    storage: Storage = field(default_factory=Storage)
     without_passes: frozenset[str] = frozenset()
 
 

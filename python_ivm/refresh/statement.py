@@ -18,6 +18,8 @@ _MOST_RANGES = 3
 class Kind(Enum):
     """What a statement does."""
 
+    CREATE_SCHEMA = "create_schema"
+    """Makes the state's own schema, if it is missing."""
     KEEP_VIEW = "keep_view"
     """Lets the public view go on reading the old state while a new one is built."""
     BUILD = "build"
@@ -28,6 +30,12 @@ class Kind(Enum):
     """Writes what changed and the bookmark in one commit."""
     DROP_TABLE = "drop_table"
     """Removes a table that stands where the view must."""
+    ALTER = "alter"
+    """Changes what is kept with the state, and none of its rows."""
+    CLONE = "clone"
+    """Makes a clone, and tells in its commit of what."""
+    DROP_STATE = "drop_state"
+    """Removes a state, or all of its rows, to make room for another one."""
     CREATE_VIEW = "create_view"
     """Defines the public view."""
 
@@ -53,7 +61,7 @@ class Statement:
     @property
     def writes_data(self) -> bool:
         """Whether it writes rows."""
-        return self.kind in (Kind.BUILD, Kind.MERGE)
+        return self.kind in (Kind.BUILD, Kind.MERGE, Kind.CLONE)
 
 
 class Strategy(Enum):

@@ -18,10 +18,12 @@ from python_ivm.render.renderer import Renderer
 from python_ivm.render.sources import relation_name, source_relations, string, table, text
 from python_ivm.render.tables import build_query, view_query
 from python_ivm.sources.clock import Clock, with_literals
+from python_ivm.sources.cloned import RECORD, Cloned
 from python_ivm.sources.history import SourceChange
 from python_ivm.state.bookmark import encoded
 from python_ivm.state.layout import Layout
 from python_ivm.state.merge import Merge
+from python_ivm.state.storage import CHECKED, columns_clause
 
 QUERY = "ivm.query"
 """The state's table property that holds the model's SQL over the tables below its views, as JSON
@@ -29,6 +31,16 @@ text."""
 MODEL = "ivm.model"
 """The one that holds the SQL as the user wrote it, where that is another one."""
 DELETION_VECTORS = "delta.enableDeletionVectors"
+PLAIN_COLUMN = "__ivm_col_{}__"
+"""The names of columns, by their places, where a state is a query's plain result."""
+
+
+def create_schema(request: Request) -> list[Statement]:
+    """The statement that makes the state's schema, where that is not the view's."""
+    if request.state[:-1] == request.view[:-1]:
+        return []
+    schema = relation_name(request.state[:-1])
+    return [Statement(Kind.CREATE_SCHEMA, f"CREATE SCHEMA IF NOT EXISTS {schema}")]
 
 
 def create_view(request: Request, query: str) -> Statement:
@@ -47,15 +59,53 @@ def create_state(
     bookmark; readers see the old table until then.
     """
     clauses = [f"CREATE OR REPLACE TABLE {relation_name(request.state)}", "USING delta"]
+    storage = request.storage
+    if storage.partition_by:
+        clauses.append(f"PARTITIONED BY {columns_clause(storage.partition_by)}")
+    if storage.cluster_by:
+        clauses.append(f"CLUSTER BY {columns_clause(storage.cluster_by)}")
     if request.location:
         clauses.append(f"LOCATION {string(request.location)}")
-    properties = {CHANGE_FEED: "true", **request.properties, QUERY: encoded(sql)}
+    checks = {CHECKED + name: condition for name, condition in storage.checks.items()}
+    properties = {CHANGE_FEED: "true", **checks, **request.properties, QUERY: encoded(sql)}
     if request.sql != sql:
         properties[MODEL] = encoded(request.sql)
     pairs = ", ".join(f"{string(k)} = {string(v)}" for k, v in sorted(properties.items()))
     clauses += [f"TBLPROPERTIES ({pairs})", "AS", body]
     fenced = fence(request, number) if bookmark is not None else None
     return Statement(Kind.BUILD, "\n".join(clauses), bookmark, fenced)
+
+
+def clone_state(
+    request: Request, other: tuple[str, ...], version: int, bookmark: str | None
+) -> Statement:
+    """The statement that makes the state a clone of another one."""
+    # Only where the rows of a table at the location went before, there is something to replace.
+    verb = "CREATE OR REPLACE" if request.location else "CREATE"
+    sql = f"{verb} TABLE {relation_name(request.state)} SHALLOW CLONE {_at(other, version)}"
+    if request.location:
+        sql += f" LOCATION {string(request.location)}"
+    return Statement(Kind.CLONE, sql, bookmark)
+
+
+def clone_table(parts: tuple[str, ...], other: tuple[str, ...], cloned: Cloned) -> Statement:
+    """The statement that makes a table a clone of another one, and tells so in its commit."""
+    told = encoded({RECORD: cloned.value()})
+    source = _at(other, cloned.version.version)
+    sql = f"CREATE TABLE {relation_name(parts)} SHALLOW CLONE {source}"
+    return Statement(Kind.CLONE, sql, told)
+
+
+def _at(parts: tuple[str, ...], version: int) -> str:
+    return f"{relation_name(parts)} VERSION AS OF {version}"
+
+
+def keep_text(request: Request, sql: str) -> Statement:
+    """The statement that keeps the model's SQL beside a state that was built in another schema."""
+    texts = {MODEL: request.sql, QUERY: sql}
+    pairs = ", ".join(f"{string(k)} = {string(encoded(v))}" for k, v in texts.items())
+    name = relation_name(request.state)
+    return Statement(Kind.ALTER, f"ALTER TABLE {name} SET TBLPROPERTIES ({pairs})")
 
 
 def fence(request: Request, number: int) -> tuple[str, int]:
@@ -85,7 +135,7 @@ def plain_view(request: Request, columns: Sequence[str]) -> str:
 
 def _stored(number: int) -> list[exp.Identifier]:
     """The columns of such a state."""
-    return [exp.to_identifier(f"__ivm_col_{n}__") for n in range(1, number + 1)]
+    return [exp.to_identifier(PLAIN_COLUMN.format(n)) for n in range(1, number + 1)]
 
 
 def build_statements(

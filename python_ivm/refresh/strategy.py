@@ -13,11 +13,13 @@ from python_ivm.parse.parser import pin_versions, table_key
 from python_ivm.refresh import policy, statements
 from python_ivm.refresh.incremental import Following, recomputing
 from python_ivm.refresh.lifecycle import public_view
+from python_ivm.refresh.lifecycle.cloned import taken_over
 from python_ivm.refresh.lifecycle.former import former_request
 from python_ivm.refresh.lifecycle.ownership import (
     refuse_foreign_table,
     refuse_state_of_another_model,
 )
+from python_ivm.refresh.lifecycle.storing import stored_otherwise, to_build
 from python_ivm.refresh.maintained import Maintained, maintained
 from python_ivm.refresh.metadata import versions
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
@@ -32,6 +34,7 @@ from python_ivm.state.bookmark import Bookmark
 from python_ivm.state.contents import contents
 from python_ivm.state.layout import Layout
 from python_ivm.state.recompute import FRESH, recompute
+from python_ivm.state.storage import Storage
 
 
 def plan_refresh(
@@ -74,9 +77,19 @@ class Planner:
         self.model = Model(request, self.warehouse, found)
         self.request = self.model.request
         self.view_made = False  # by the refresh, and not by a build
+        self.differs: Reason | None = None  # why a clone's state may be of other rows
+        self.altered: list[Statement] = []  # what the next commit's bookmark tells of
+        self.told: list[str] = []  # what to warn of beside the reason
 
     def plan(self, forced: Reason | None, rebuild: bool) -> Refresh:
         """The refresh: see :func:`plan_refresh`."""
+        refresh = self._plan(forced, rebuild)
+        if not self.told:
+            return refresh
+        first = refresh.warning or f"{self.request.model}: {self.told.pop(0)}"
+        return replace(refresh, warning="; ".join([first, *self.told]))
+
+    def _plan(self, forced: Reason | None, rebuild: bool) -> Refresh:
         found = self.model.found
         bookmark = found.bookmark
         if bookmark is None:
@@ -85,18 +98,29 @@ class Planner:
             refuse_state_of_another_model(self.request, bookmark)
         if self.request.partial:
             return self._partial()
+        taken = taken_over(self.model, bookmark) if bookmark is not None else None
+        if taken is not None and not self.request.full_refresh:
+            bookmark, self.differs = taken.bookmark, taken.differs
+            self.altered.append(statements.keep_text(self.request, self.model.reading.text))
         if bookmark is not None and self._is_another_query(bookmark):
             return self._query_changed(bookmark, forced, rebuild)
         reason = self._reason_to_rebuild(bookmark, found.intact)
         if reason is not None or bookmark is None:
             return self._full(forced or reason or _FIRST, bookmark)
+        otherwise = stored_otherwise(self.request, self.warehouse, bookmark, self._how_to_refresh)
+        if otherwise is not None:
+            self.told += otherwise.warnings
+            if otherwise.rebuild is not None:
+                return self._full(forced or otherwise.rebuild, bookmark)
+            bookmark = otherwise.bookmark
+            self.altered += otherwise.altered
         if public_view.stands(self.request, bookmark, self.warehouse):
             return self._kept_up(bookmark, forced, rebuild)
         return self._with_its_view(bookmark, forced, rebuild)
 
     def _kept_up(self, bookmark: Bookmark, forced: Reason | None, rebuild: bool) -> Refresh:
         """Of a state that stands: what its sources did decides."""
-        changes = self.model.changes_since(bookmark)
+        changes = self.differs or self.model.changes_since(bookmark)
         if isinstance(changes, Reason):
             rebuild = rebuild or changes.code not in _STATE_STAYS  # though the forced reason is
             return self._recompute(forced or changes, bookmark, rebuild)
@@ -111,7 +135,7 @@ class Planner:
 
     def _with_its_view(self, bookmark: Bookmark, forced: Reason | None, rebuild: bool) -> Refresh:
         """The same, and the public view is made again, which was dropped or replaced."""
-        changes = self.model.changes_since(bookmark)
+        changes = self.differs or self.model.changes_since(bookmark)
         if isinstance(changes, Reason) and changes.code not in _STATE_STAYS:
             return self._full(forced or changes, bookmark)
         how = self._how_to_refresh(bookmark) if bookmark.maintained else None
@@ -142,9 +166,11 @@ class Planner:
         if self.warehouse.history(self.request.state, 1):
             told = "the query was checked; --empty and --sample leave a built view as it is"
             return Refresh(Strategy.NOOP, "PARTIAL", told)
-        planned = statements.plain_statements(
-            self.request, self.request.sql, self.request.sql, columns, None, 0
-        )
+        request = replace(self.request, storage=Storage())  # of a state that is replaced soon
+        planned = [
+            *statements.create_schema(request),
+            *statements.plain_statements(request, request.sql, request.sql, columns, None, 0),
+        ]
         told = "built by --empty or --sample; the next run builds it from all rows"
         return Refresh(Strategy.FULL, "PARTIAL", told, tuple(planned), sentence=told)
 
@@ -205,11 +231,12 @@ class Planner:
     def _noop(self, told: str, bookmark: Bookmark, changes: Mapping[str, SourceChange]) -> Refresh:
         """Nothing to do, but for moving a bookmark whose commits a source may soon forget.
 
-        Or one that knows another public view.
+        Or one that knows another public view, was a clone's, or of a state stored otherwise.
         """
         old = any(c.post.is_long_after(bookmark.sources[key]) for key, c in changes.items())
         known = self.model.found.bookmark
-        if not old and known is not None and known.view == bookmark.view:
+        same = known is not None and known.view == bookmark.view and not self.altered
+        if same and not old:
             return Refresh(Strategy.NOOP, "UNCHANGED", told)
         return self._moved_on(told, bookmark, changes)
 
@@ -218,7 +245,7 @@ class Planner:
     ) -> Refresh:
         """No row to write, but the next bookmark."""
         moved = self._committed(statements.keep_bookmark(self.request), bookmark, changes)
-        return Refresh(Strategy.NOOP, "UNCHANGED", told, (moved,))
+        return Refresh(Strategy.NOOP, "UNCHANGED", told, (*self.altered, moved))
 
     def _incremental(self, bookmark: Bookmark, changes: dict[str, SourceChange]) -> Refresh:
         how = self._how_to_refresh(bookmark)
@@ -336,7 +363,7 @@ class Planner:
         )
         if clock is not None:
             ranges = (*ranges, clock.range(self.model.asked))
-        planned = (*self._tuned(), merge)
+        planned = (*self._tuned(), *self.altered, merge)
         return Refresh(
             strategy,
             why.code,
@@ -403,8 +430,12 @@ class Planner:
             views=self.model.views,
             instant=self.model.instant if self.model.asked else None,
             project=self.request.project,
+            shape=self.model.shape,
+            storage=self.request.storage.value(),
         )
         text = self.model.reading.text
+        request, first, warnings = to_build(self.request, self.warehouse, how)
+        self.told += warnings
         if isinstance(how, Maintained):
             clock = self.model.clock(None)
             shown = statements.public_view(self.request, how.layout, clock)
@@ -415,7 +446,7 @@ class Planner:
                 view=public_view.fingerprint(shown),
             )
             planned = statements.build_statements(
-                self.request, text, how.layout, current, clock, after.text(), number
+                request, text, how.layout, current, clock, after.text(), number
             )
         else:
             pinned = pin_versions(text, {key: c.post.version for key, c in current.items()})
@@ -426,9 +457,10 @@ class Planner:
             shown = statements.plain_view(self.request, columns)
             after = replace(after, maintained=False, view=public_view.fingerprint(shown))
             planned = statements.plain_statements(
-                self.request, text, pinned, columns, after.text(), number
+                request, text, pinned, columns, after.text(), number
             )
-        planned = self._keep_old_view(bookmark, after) + planned
+        first = [*statements.create_schema(request), *self._keep_old_view(bookmark, after), *first]
+        planned = first + planned
         return Refresh(
             Strategy.FULL,
             reason.code,
@@ -487,8 +519,8 @@ _CHEAPER = Reason("CHEAPER", "to follow what changed would read more", False)
 """No fallback, though all rows are read: a refresh is wanted because it costs less."""
 _STATE_STAYS = frozenset(
     {
-        "CHANGE_FEED_GAP", "CHANGE_FEED_OFF", "CLOCK_MOVED", "PLAN_TOO_LARGE", "SOURCE_RECREATED",
-        "SOURCE_REPLACED",
+        "CHANGE_FEED_GAP", "CHANGE_FEED_OFF", "CLOCK_MOVED", "PLAN_TOO_LARGE", "SOURCE_DIFFERS",
+        "SOURCE_RECREATED", "SOURCE_REPLACED",
     }
 )  # fmt: skip
 """What makes it impossible to follow a change, and says nothing against the state."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sqlglot import exp
 
 from python_ivm.algebra import nodes
@@ -11,27 +13,33 @@ from python_ivm.parse.parser import DIALECT
 from python_ivm.render.renderer import bare
 
 
-def tree(plan: Node) -> str:
-    """One line an operator, inputs indented below it; what stands in two places is told once."""
-    return "\n".join(_lines(plan, 0, set()))
+def tree(plan: Node, names: Mapping[str, str] | None = None) -> str:
+    """One line an operator, inputs indented below it; what stands in two places is told once.
+
+    Args:
+        plan: The plan.
+        names: Other names of sources, by planner key.
+    """
+    return "\n".join(_lines(plan, 0, set(), names or {}))
 
 
-def _lines(node: Node, depth: int, told: set[int]) -> list[str]:
+def _lines(node: Node, depth: int, told: set[int], names: Mapping[str, str]) -> list[str]:
     indent = "  " * depth
     if id(node) in told and node.inputs:
         return [f"{indent}{node.schema[0].relation}, as above"]
     told.add(id(node))
-    lines = [indent + _label(node)]
+    lines = [indent + _label(node, names)]
     for child in node.inputs:
-        lines += _lines(child, depth + 1, told)
+        lines += _lines(child, depth + 1, told, names)
     return lines
 
 
-def _label(node: Node) -> str:
+def _label(node: Node, names: Mapping[str, str]) -> str:
     match node:
         case nodes.Scan():
             at = "" if node.at is At.POST else f" at {node.at.value}"
-            return f"Scan {node.source} as {node.relation}{at} ({', '.join(node.columns)})"
+            source = names.get(node.source, node.source)
+            return f"Scan {source} as {node.relation}{at} ({', '.join(node.columns)})"
         case nodes.Filter() | nodes.ClockFilter():
             return f"Filter {one_line(node.condition)}"
         case nodes.Project():

@@ -207,7 +207,7 @@ class SourceChange:
         return self.change not in (Change.NONE, Change.COLUMNS)
 
 
-def _is_time_of(commit: str, bookmark: str) -> bool:
+def is_time_of(commit: str, bookmark: str) -> bool:
     """Whether a commit has a bookmark's time.
 
     Of commits at one time Delta moves the later ones on by a millisecond each, unless the first of
@@ -238,7 +238,7 @@ def since(
     ordered = sorted(commits, key=lambda commit: commit.version)
     if not ordered or ordered[0].version != bookmark.version:
         return None
-    if not _is_time_of(ordered[0].timestamp, bookmark.timestamp):
+    if not is_time_of(ordered[0].timestamp, bookmark.timestamp):
         return None
     newest = ordered[-1]
     pre = ordered[0]

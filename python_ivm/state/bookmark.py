@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
 from python_ivm.sources.clock import Instant
+from python_ivm.sources.cloned import RECORD, Cloned
 from python_ivm.sources.history import Change, Commit, SourceVersion, is_bookmark
 
 FORMAT = 2
@@ -37,6 +38,10 @@ class Bookmark:
         sizes: Bytes of tables when they were last asked for, by name.
         view: Hash of the public view's text; empty if it is not known.
         project: The dbt project that the model is of; empty if it is not known.
+        shape: Hash of the query over the tables below its views, whatever schemas these are in,
+            and of the settings; empty where that is not known.
+        clone: The state that this one is a clone of, if it is one.
+        storage: How its rows are stored, as :meth:`Storage.value` gives it.
     """
 
     query: str
@@ -52,6 +57,9 @@ class Bookmark:
     sizes: Mapping[str, int] = field(default_factory=dict)
     view: str = ""
     project: str = ""
+    shape: str = ""
+    clone: Cloned | None = None
+    storage: Mapping[str, object] = field(default_factory=dict)
 
     def text(self) -> str:
         """The bookmark as one line of JSON."""
@@ -71,6 +79,9 @@ class Bookmark:
                 "sizes": dict(self.sizes),
                 "view": self.view,
                 "project": self.project,
+                "shape": self.shape,
+                RECORD: self.clone.value() if self.clone is not None else None,
+                "storage": dict(self.storage),
             },
         )
 
@@ -97,6 +108,9 @@ class Bookmark:
                 sizes=data.get("sizes", {}),
                 view=data.get("view", ""),
                 project=data.get("project", ""),
+                shape=data.get("shape", ""),
+                clone=Cloned.of(data.get(RECORD)),
+                storage=data.get("storage", {}),
             )
         except (ValueError, KeyError, TypeError, IndexError):
             return None

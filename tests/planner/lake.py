@@ -171,13 +171,14 @@ class Lake:
         shown = self.views.get(model)
         more.setdefault("view_text", shown.text if shown is not None else None)
         more.setdefault("without_passes", self.without_passes)
-        return Request(model, sql, ("s", model), ("s", f"{model}__ivm_state"), options, **more)
+        more.setdefault("state", ("s", f"{model}__ivm_state"))
+        return Request(model, sql, ("s", model), options=options, **more)
 
     def execute(self, model: str, statement: Statement) -> None:
         """Run one of a refresh's statements and commit it to the state's history."""
         self.executed.append(statement)
         state = f"{model}__ivm_state"
-        if statement.kind not in (Kind.KEEP_VIEW, Kind.TUNE):
+        if statement.kind not in (Kind.KEEP_VIEW, Kind.TUNE, Kind.ALTER):
             self.db.execute(self.duck(statement.sql))
         if statement.kind is Kind.CREATE_VIEW:
             self._note_view(model, statement.sql)

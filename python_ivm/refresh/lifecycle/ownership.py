@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from python_ivm.errors import InvalidModel
+from python_ivm.parse.parser import table_key
+from python_ivm.refresh.metadata.versions import state_history
 from python_ivm.refresh.request import Request, Warehouse
 from python_ivm.refresh.statements import QUERY
 from python_ivm.render.sources import relation_name
@@ -17,6 +19,7 @@ def refuse_foreign_table(request: Request, warehouse: Warehouse) -> None:
     """
     state = request.state
     if warehouse.columns(state) is None:
+        _refuse_taken_location(request, warehouse)
         return
     own = warehouse.history(state, 1) and QUERY in warehouse.properties(state)
     if not own:
@@ -32,10 +35,22 @@ def refuse_state_of_another_model(request: Request, bookmark: Bookmark) -> None:
     Raises:
         InvalidModel: If the bookmark is another model's.
     """
-    own = ".".join(request.view)
-    if bookmark.model.lower() != own.lower():
-        raise InvalidModel(
-            f"{relation_name(request.state)} is the state of {bookmark.model}",
-            hint="Give one of the two models another ivm_state_suffix or location_root. If the "
-            "other one is gone, drop the table.",
-        )
+    if bookmark.model.lower() != table_key(request.view):
+        raise _another(relation_name(request.state), bookmark)
+
+
+def _refuse_taken_location(request: Request, warehouse: Warehouse) -> None:
+    """Where two schemas have one location_root, their tables differ, but not the tables' files."""
+    if not request.location:
+        return
+    bookmark = state_history(warehouse, ("delta", request.location)).bookmark
+    if bookmark is not None and bookmark.model.lower() != table_key(request.view):
+        raise _another(request.location, bookmark)
+
+
+def _another(what: str, bookmark: Bookmark) -> InvalidModel:
+    return InvalidModel(
+        f"{what} is the state of {bookmark.model}",
+        hint="Give one of the two models another ivm_state_suffix or location_root. If the "
+        "other one is gone, drop the table.",
+    )

@@ -10,7 +10,8 @@ from python_ivm.errors import InvalidModel
 from python_ivm.parse.parser import TableReference
 from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import Warehouse
-from python_ivm.sources.history import Change, Detail, SourceChange, SourceVersion, since
+from python_ivm.sources.cloned import Cloned, newest_clone
+from python_ivm.sources.history import Change, Commit, Detail, SourceChange, SourceVersion, since
 from python_ivm.state.bookmark import NOT_BUILT, Found, newest
 
 CHANGE_FEED = "delta.enableChangeDataFeed"
@@ -26,6 +27,16 @@ def state_history(warehouse: Warehouse, state: tuple[str, ...]) -> Found:
         if found.bookmark is not None or (limit is not None and len(commits) < limit):
             break
     return found
+
+
+def clone_of(warehouse: Warehouse, parts: tuple[str, ...]) -> tuple[Commit, Cloned] | None:
+    """The commit that made a table a clone, and of what; None if it is none that dbt made."""
+    for limit in (2, 20, None):
+        commits = warehouse.history(parts, limit) or ()
+        found = newest_clone(commits)
+        if found is not None or limit is None or len(commits) < limit:
+            return found
+    return None
 
 
 def shows_state(text: str, state: str) -> bool:

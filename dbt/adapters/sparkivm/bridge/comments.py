@@ -27,18 +27,34 @@ def persist(
         columns: The comments of columns by their name, in any case. Names that the view does not
             have are left out, as dbt does; columns without a comment keep what they have.
     """
-    rows = query(f"DESCRIBE TABLE EXTENDED {quoted_name(view)}")
-    end = next((n for n, row in enumerate(rows) if not row["col_name"]), len(rows))
-    present = {row["col_name"]: row["comment"] or "" for row in rows[:end]}
-    details = {row["col_name"]: row["data_type"] or "" for row in rows[end:]}
+    present, details = _described(query, view)
     comments = {name.lower(): text for name, text in columns.items()}
     wanted = {name: comments.get(name.lower()) or text for name, text in present.items()}
     told = description or details.get(_COMMENT, "")
     if wanted == present and told == details.get(_COMMENT, ""):
         return
+    columns, comment = _clauses(wanted, told)
+    query(f"CREATE OR REPLACE VIEW {quoted_name(view)} {columns}{comment}\nAS {details[_TEXT]}")
+
+
+def commented(query: Query, view: tuple[str, ...]) -> tuple[str, str]:
+    """A view's list of columns with their comments, and its own comment, as clauses of SQL."""
+    present, details = _described(query, view)
+    return _clauses(present, details.get(_COMMENT, ""))
+
+
+def _described(query: Query, view: tuple[str, ...]) -> tuple[dict[str, str], dict[str, str]]:
+    """The comments of a view's columns, and what else is told of it."""
+    rows = query(f"DESCRIBE TABLE EXTENDED {quoted_name(view)}")
+    end = next((n for n, row in enumerate(rows) if not row["col_name"]), len(rows))
+    present = {row["col_name"]: row["comment"] or "" for row in rows[:end]}
+    details = {row["col_name"]: row["data_type"] or "" for row in rows[end:]}
+    return present, details
+
+
+def _clauses(columns: Mapping[str, str], comment: str) -> tuple[str, str]:
     listed = ", ".join(
         quoted_name((name,)) + (f" COMMENT {string(text)}" if text else "")
-        for name, text in wanted.items()
+        for name, text in columns.items()
     )
-    clause = f"\nCOMMENT {string(told)}" if told else ""
-    query(f"CREATE OR REPLACE VIEW {quoted_name(view)} ({listed}){clause}\nAS {details[_TEXT]}")
+    return f"({listed})", f"\nCOMMENT {string(comment)}" if comment else ""

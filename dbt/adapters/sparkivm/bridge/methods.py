@@ -10,9 +10,11 @@ from typing import Any
 
 from dbt.adapters.base import BaseRelation
 from dbt.adapters.base.meta import AdapterMeta, available
+from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.contracts.relation import RelationType
 from dbt_common.invocation import get_invocation_id
 
+from dbt.adapters.sparkivm.bridge.cloning import Cloner
 from dbt.adapters.sparkivm.bridge.comments import persist
 from dbt.adapters.sparkivm.bridge.conf import Conf, SessionConf, StatementConf
 from dbt.adapters.sparkivm.bridge.delta_log import DeltaLogs
@@ -122,6 +124,43 @@ class IvmMixin(metaclass=AdapterMeta):
         """
         comments = {name: str(column.get("description") or "") for name, column in columns.items()}
         persist(self._ivm_query, (view.schema, view.identifier), description, comments)
+
+    @available.parse(lambda *a, **k: None)
+    def ivm_clone(
+        self,
+        target: BaseRelation,
+        other: BaseRelation,
+        existing: BaseRelation | None,
+        request: Request | None = None,
+    ) -> AdapterResponse:
+        """Clone a relation of another schema.
+
+        Args:
+            target: The clone.
+            other: What is cloned.
+            existing: What has the clone's name, and goes.
+            request: What the clone's model asks of the planner, if it is a maintained one.
+
+        Raises:
+            CompilationError: If something else has the place of the clone's state.
+            DbtRuntimeError: If it cannot be cloned.
+        """
+        cloner = Cloner(self._ivm_query, self._ivm_conf(), self._ivm_warehouse(), _SETTINGS)
+        this, that = ((r.schema, r.identifier) for r in (target, other))
+
+        def make_room() -> None:
+            if existing is not None:
+                self.drop_relation(existing)
+
+        with as_dbt_errors(target.identifier):
+            if request is not None and other.type == RelationType.View:
+                response = cloner.model(request, that, make_room)
+                if response is not None:
+                    return response
+            make_room()
+            if other.type == RelationType.View:
+                return cloner.view(this, that)
+            return cloner.table(this, that, is_delta=bool(other.is_delta))
 
     @available.parse(lambda *a, **k: "")
     def ivm_explain(self, request: Request) -> str:
