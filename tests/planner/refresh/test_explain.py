@@ -58,7 +58,9 @@ def test_the_terms_of_an_outer_joins_primary_and_secondary_delta_are_told(lake: 
 def test_what_is_merged_where_a_change_is_not_followed_is_told(lake: Lake) -> None:
     for name, columns in TABLES.items():
         lake.create(name, columns, [(1, 1)])
-    section = told(lake, JOIN).split("When a change is more expensive to follow than to recompute")[1]
+    section = told(lake, JOIN).split("When a change is more expensive to follow than to recompute")[
+        1
+    ]
     assert "FULL JOIN" in section.split("Build and view")[0]
 
 
