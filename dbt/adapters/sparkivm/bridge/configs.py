@@ -52,7 +52,7 @@ class _Constraint:
 
     Attributes:
         kind: dbt's name of the kind.
-        columns: The columns that it is about, as SQL.
+        columns: The columns that it is about.
         given: The name that the user gave it.
         expression: The condition of a check.
         warns: Whether dbt is to warn if it is not enforced.
@@ -68,7 +68,7 @@ class _Constraint:
     def condition(self) -> str | None:
         """What is true of every row; None of what is about several rows."""
         if self.kind == "not_null" and self.columns:
-            return " AND ".join(f"{column} IS NOT NULL" for column in self.columns)
+            return " AND ".join(f"{quoted_name((c,))} IS NOT NULL" for c in self.columns)
         return self.expression or None if self.kind == "check" else None
 
     def name(self, taken: Mapping[str, str]) -> str:
@@ -103,7 +103,7 @@ def _constraint(told: Mapping[str, Any], columns: tuple[str, ...]) -> _Constrain
     kind = told["type"]
     return _Constraint(
         str(getattr(kind, "value", kind)),
-        tuple(quoted_name((column,)) for column in columns),
+        columns,
         str(told.get("name") or ""),
         str(told.get("expression") or ""),
         bool(told.get("warn_unenforced", True)),
