@@ -164,6 +164,16 @@ def without_terminator(sql: str) -> str:
     return sql
 
 
+def split_statements(sql: str) -> list[str]:
+    """The statements of a text that holds several, without the semicolons between them."""
+    statements, start = [], 0
+    for token in DIALECT.tokenize(sql):
+        if token.token_type is TokenType.SEMICOLON:
+            statements.append(sql[start : token.start].strip())
+            start = token.end + 1
+    return [statement for statement in (*statements, sql[start:].strip()) if statement]
+
+
 def table_references(query: exp.Query) -> list[TableReference]:
     """The tables that a query reads, once for each place, in the text's order.
 

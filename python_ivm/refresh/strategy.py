@@ -398,6 +398,7 @@ class Planner:
             instant=clock.post if clock is not None else None,
             sizes=self.model.sizes,
             project=self.request.project or bookmark.project,
+            state=table_key(self.request.state),
         )
         fence = statements.fence(self.request, after.refresh)
         return replace(statement, bookmark=after.text(), fence=fence)
@@ -430,6 +431,7 @@ class Planner:
             views=self.model.views,
             instant=self.model.instant if self.model.asked else None,
             project=self.request.project,
+            state=table_key(self.request.state),
             shape=self.model.shape,
             storage=self.request.storage.value(),
         )

@@ -38,6 +38,7 @@ class Bookmark:
         sizes: Bytes of tables when they were last asked for, by name.
         view: Hash of the public view's text; empty if it is not known.
         project: The dbt project that the model is of; empty if it is not known.
+        state: The state's own name, by which a copy of its files is known; empty as above.
         shape: Hash of the query over the tables below its views, whatever schemas these are in,
             and of the settings; empty where that is not known.
         clone: The state that this one is a clone of, if it is one.
@@ -57,6 +58,7 @@ class Bookmark:
     sizes: Mapping[str, int] = field(default_factory=dict)
     view: str = ""
     project: str = ""
+    state: str = ""
     shape: str = ""
     clone: Cloned | None = None
     storage: Mapping[str, object] = field(default_factory=dict)
@@ -79,6 +81,7 @@ class Bookmark:
                 "sizes": dict(self.sizes),
                 "view": self.view,
                 "project": self.project,
+                "state": self.state,
                 "shape": self.shape,
                 RECORD: self.clone.value() if self.clone is not None else None,
                 "storage": dict(self.storage),
@@ -108,6 +111,7 @@ class Bookmark:
                 sizes=data.get("sizes", {}),
                 view=data.get("view", ""),
                 project=data.get("project", ""),
+                state=data.get("state", ""),
                 shape=data.get("shape", ""),
                 clone=Cloned.of(data.get(RECORD)),
                 storage=data.get("storage", {}),

@@ -37,8 +37,8 @@ def test_a_new_day_is_one_new_row(bench: Bench) -> None:
         f"delete from {days.state} where d = current_date() - interval 1 day",
         "reset spark.databricks.delta.commitInfo.userMetadata",
     )
-    outcome = days.refresh()
-    assert outcome.refresh.reason == "COMPUTED_ANEW"
+    outcome = days.refresh("recompute")
+    assert outcome.refresh.reason == "CLOCK_MOVED"
     assert outcome.response.rows_inserted == 2
     assert outcome.response.rows_updated == outcome.response.rows_deleted == 0
     count.refresh()

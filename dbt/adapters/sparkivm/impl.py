@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dbt.adapters.spark.impl import SparkAdapter
 
+from dbt.adapters.sparkivm.bridge.catalog import CatalogMixin
 from dbt.adapters.sparkivm.bridge.grants import GrantsMixin
+from dbt.adapters.sparkivm.bridge.header import HeaderMixin
 from dbt.adapters.sparkivm.bridge.methods import IvmMixin
 from dbt.adapters.sparkivm.bridge.names import NamesMixin
 from dbt.adapters.sparkivm.bridge.orphans import OrphansMixin
@@ -19,7 +21,9 @@ class SparkIvmAdapter(
     IvmMixin,
     NamesMixin,
     OrphansMixin,
+    HeaderMixin,
     GrantsMixin,
+    CatalogMixin,
     PythonModelsMixin,
     DefaultsMixin,
     SeedsMixin,

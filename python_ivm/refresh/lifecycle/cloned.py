@@ -166,6 +166,7 @@ def _plan_clone(request: Request, other: tuple[str, ...], asked: Warehouse) -> S
             bookmark,
             model=".".join(request.view),
             project=request.project,
+            state=table_key(request.state),
             refresh=number,
             clone=cloned,
             sizes={},

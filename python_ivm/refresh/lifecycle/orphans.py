@@ -100,7 +100,9 @@ def orphan(
     if bookmark.project == "" and now is None:
         return Orphan(state, bookmark.model, why, f"it does not say of which project, so {_LEFT}")
     view = tuple(bookmark.model.split("."))
-    if view[0].lower() != state[-2].lower():  # a state lies beside its view
+    # One that does not know its own name lies beside its view.
+    own = bookmark.state or table_key((view[0], state[-1]))
+    if own != table_key(state[-2:]):
         return Orphan(state, bookmark.model, "a copy of a state of another schema", _LEFT)
     found = warehouse.definition(view)
     if found is None or not reads(found.text, state[-1]):

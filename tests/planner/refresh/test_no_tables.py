@@ -123,7 +123,8 @@ def test_the_policy_strict_has_nothing_against_it(lake: Lake) -> None:
     assert lake.run("m", UNTIL_TODAY, options=strict).reason == "FIRST_BUILD"
     lake.now = instant("2024-05-02 12:00:00")
     refresh = lake.run("m", UNTIL_TODAY, options=strict)
-    assert (refresh.reason, refresh.warning) == ("COMPUTED_ANEW", None)
+    assert (refresh.strategy, refresh.reason) == (Strategy.RECOMPUTE, "CLOCK_MOVED")
+    assert refresh.warning is None
 
 
 def test_the_clock_in_from_beside_a_table_is_seen(lake: Lake) -> None:

@@ -67,7 +67,7 @@ def test_a_model_above_reads_the_column_by_its_name(x: Lake) -> None:
     view.shows((9, 1), (6, 5))
 
 
-def test_a_table_that_can_have_no_feed_is_computed_anew(x: Lake) -> None:
+def test_a_table_that_can_have_no_feed_is_recomputed(x: Lake) -> None:
     x.size_of = lambda table: 1000
     x.create("y", {"k": "int", "_Commit_Version": "int"}, [(1, 2)])
     allowed = Options(enable_change_feed=True)
@@ -77,7 +77,7 @@ def test_a_table_that_can_have_no_feed_is_computed_anew(x: Lake) -> None:
     assert "s.y has a column named _Commit_Version" in first.warning
     x.change("y", insert=[(2, 3)])
     refresh = x.run("m", sql, options=allowed)
-    assert (refresh.strategy, refresh.reason) == (Strategy.INCREMENTAL, "COMPUTED_ANEW")
+    assert (refresh.strategy, refresh.reason) == (Strategy.RECOMPUTE, "CHANGE_FEED_OFF")
     assert "rename the column" in refresh.explanation
     (merge,) = (s for s in refresh.statements if s.kind is Kind.MERGE)
     assert "TABLE_CHANGES" not in merge.sql

@@ -120,6 +120,19 @@ def changed(
         yield
 
 
+@contextmanager
+def restored(conf: Conf, key: str) -> Generator[None, None, None]:
+    """Give a setting its present value again, whatever is set meanwhile."""
+    before = known(conf, key)
+    try:
+        yield
+    finally:
+        if before is None:
+            conf.reset(key)
+        else:
+            conf.set(key, before)
+
+
 def known(conf: Conf, key: str) -> str | None:
     """A setting's value; None if it has none, and this Spark knows no default."""
     try:

@@ -17,6 +17,7 @@ from dbt_common.invocation import get_invocation_id
 from dbt.adapters.sparkivm.bridge.cloning import Cloner
 from dbt.adapters.sparkivm.bridge.comments import persist
 from dbt.adapters.sparkivm.bridge.conf import Conf, SessionConf, StatementConf
+from dbt.adapters.sparkivm.bridge.configs import storage_of, warn_once
 from dbt.adapters.sparkivm.bridge.delta_log import DeltaLogs
 from dbt.adapters.sparkivm.bridge.planner_errors import as_dbt_errors
 from dbt.adapters.sparkivm.bridge.refresher import Outcome, Refresher
@@ -65,7 +66,8 @@ class IvmMixin(metaclass=AdapterMeta):
             CompilationError: If the model's configuration is wrong.
         """
         config = dict(model["config"])
-        state = state_name(target.identifier, config)
+        view = (target.schema, target.identifier)
+        schema, state = self._ivm_state(model, view, config)
         existing = self.get_relation(target.database, target.schema, target.identifier)
         is_view = existing is not None and existing.type == RelationType.View
         information = getattr(existing, "information", None) or ""
@@ -77,8 +79,8 @@ class IvmMixin(metaclass=AdapterMeta):
             return Request(
                 model=str(model["name"]),
                 sql=sql,
-                view=(target.schema, target.identifier),
-                state=(target.schema, state),
+                view=view,
+                state=(schema, state),
                 options=Options.of(config),
                 settings=self._ivm_settings(),
                 full_refresh=full_refresh,
@@ -87,6 +89,7 @@ class IvmMixin(metaclass=AdapterMeta):
                 table_in_the_way=existing is not None and not is_view,
                 properties={str(k): str(v) for k, v in (config.get("tblproperties") or {}).items()},
                 location=f"{root}/{state}" if root else None,
+                storage=storage_of(model),
                 partial=partial,
                 project=self.config.project_name,
             )
@@ -103,6 +106,7 @@ class IvmMixin(metaclass=AdapterMeta):
             CompilationError: If the model is wrong.
             DbtRuntimeError: If it cannot be refreshed.
         """
+        warn_once(graph)
         view = self.get_relation(None, request.view[0], request.view[1])
         sources, answers = _sources_of_this_run(graph)
         conf = self._ivm_conf()
@@ -174,6 +178,22 @@ class IvmMixin(metaclass=AdapterMeta):
         with as_dbt_errors(view.identifier):
             parts = (view.schema, view.identifier)
             return consistency_query(parts, self._ivm_warehouse())
+
+    def _ivm_state(
+        self, node: Any, view: tuple[str, str], config: Mapping[str, Any]
+    ) -> tuple[str, str]:
+        """The schema and name of a maintained model's state table.
+
+        Args:
+            node: The model, as dbt's macro for custom schemas takes it.
+            view: Its public view.
+            config: The model's.
+        """
+        schema, custom = view[0], config.get("ivm_state_schema")
+        if custom:
+            given = {"custom_schema_name": str(custom), "node": node}
+            schema = str(self.execute_macro("generate_schema_name", kwargs=given)).strip()
+        return schema, state_name(view[1], config)
 
     def _ivm_settings(self) -> dict[str, str]:
         """The session settings by which a query's result can differ."""

@@ -13,7 +13,7 @@ from dbt.adapters.contracts.relation import RelationType
 from dbt.flags import get_flags
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.sparkivm.bridge.relations import IVM, KINDS, built, state_name, view_text
+from dbt.adapters.sparkivm.bridge.relations import IVM, KINDS, built, view_text
 from dbt.adapters.sparkivm.log import say, warn
 from python_ivm.errors import IvmError
 from python_ivm.parse.parser import parse, table_references
@@ -61,9 +61,11 @@ class OrphansMixin(metaclass=AdapterMeta):
             What to tell the user, line by line.
         """
         project = self.config.project_name
-        relations = built(graph)
-        schemas = sorted({node["schema"] for node in graph["nodes"].values()
-                          if node["resource_type"] in KINDS})  # fmt: skip
+        relations = built(graph, self._ivm_state)
+        schemas = sorted(
+            {node["schema"] for node in graph["nodes"].values() if node["resource_type"] in KINDS}
+            | {made.state[0] for made in relations.values() if made.state is not None}
+        )
         found = []
         for schema in schemas:
             for relation in self._ivm_delta_tables(schema):
@@ -117,14 +119,15 @@ class OrphansMixin(metaclass=AdapterMeta):
             return None
         current = None
         if model.config.materialized == IVM:
-            current = (model.schema, state_name(model.alias, model.config))
+            current = self._ivm_state(model, view, model.config)
             if reads(text, current[-1]):
                 return None
         try:
-            tables = {reference.parts[-1] for reference in table_references(parse(text))}
+            tables = {reference.parts for reference in table_references(parse(text))}
             if len(tables) != 1:
                 return None
-            state = (model.schema, tables.pop())
+            *schemas, table = tables.pop()
+            state = (schemas[-1] if schemas else model.schema, table)
             project = self.config.project_name
             if former_state(self._ivm_warehouse(), state, view, project, current):
                 return _Former(view, state)

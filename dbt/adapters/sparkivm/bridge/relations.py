@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from python_ivm.parse.parser import table_key
@@ -37,11 +37,16 @@ def view_text(information: str) -> str | None:
     return found[1] if found else None
 
 
-def built(graph: Mapping[str, Any]) -> dict[str, Built]:
+StateOf = Callable[[Any, tuple[str, str], Mapping[str, Any]], tuple[str, str]]
+"""Tells the state of a node whose public view has this name, and this config."""
+
+
+def built(graph: Mapping[str, Any], state_of: StateOf) -> dict[str, Built]:
     """What a project builds, by schema and name as a planner key.
 
     Args:
         graph: The project's, as dbt gives it to Jinja.
+        state_of: Tells the state of a maintained model.
     """
     found = {}
     for node in graph["nodes"].values():
@@ -49,6 +54,6 @@ def built(graph: Mapping[str, Any]) -> dict[str, Built]:
             config, schema = node["config"], node["schema"]
             name = node.get("alias") or node["name"]
             materialized = str(config.get("materialized"))
-            state = (schema, state_name(name, config)) if materialized == IVM else None
+            state = state_of(node, (schema, name), config) if materialized == IVM else None
             found[table_key((schema, name))] = Built(materialized, state)
     return found

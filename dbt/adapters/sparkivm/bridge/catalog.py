@@ -1,0 +1,118 @@
+"""`dbt docs generate`: what the catalog says of maintained models, and not of their states."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.base.meta import AdapterMeta
+from dbt.adapters.contracts.relation import RelationConfig
+from dbt_common.clients.agate_helper import DEFAULT_TYPE_TESTER
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.sparkivm.bridge.relations import IVM
+from python_ivm.parse.parser import quoted_name, table_key
+from python_ivm.refresh.metadata.versions import state_history
+from python_ivm.sources.history import Commit
+
+if TYPE_CHECKING:
+    import agate
+
+    from dbt.adapters.sparkivm.bridge.warehouse import SparkWarehouse
+
+_DESCRIPTIONS = {
+    "rows": ("Rows", "Rows of the state. One that the view shows several times counts once."),
+    "bytes": ("Size", "Bytes of the state's files, without those of its former versions."),
+    "last_refresh": ("Last refresh", "The last refresh that found something to do."),
+    "strategy": ("Strategy", "Of that refresh: what differed was merged, or the state replaced."),
+}
+_OPERATIONS = {"MERGE": "incremental", "CLONE": "clone"}
+
+
+class CatalogMixin(metaclass=AdapterMeta):
+    """The adapter's part of the catalog."""
+
+    def get_catalog(
+        self, relation_configs: Iterable[RelationConfig], used_schemas: frozenset[tuple[str, str]]
+    ) -> tuple[agate.Table, list[Exception]]:
+        """The columns of all relations of the project's schemas."""
+        # dbt gives what can be gone through once, and dbt-spark goes through it twice.
+        return super().get_catalog(list(relation_configs), used_schemas)  # type: ignore[misc]
+
+    def _get_one_catalog(
+        self, information_schema: Any, schemas: Iterable[str], relation_configs: Any
+    ) -> agate.Table:
+        """The columns of a schema's relations, with statistics of the maintained models."""
+        import agate
+
+        (schema,) = schemas
+        states = self._ivm_states(relation_configs)
+        hidden = {table_key(state) for state in states.values()}
+        columns: list[dict[str, Any]] = []
+        for relation in self.list_relations(information_schema.database, schema):  # type: ignore[attr-defined]
+            name = table_key((relation.schema, relation.identifier))
+            if name in hidden:
+                continue
+            found = list(self._get_columns_for_catalog(relation))  # type: ignore[attr-defined]
+            state = states.get(name) if found else None
+            stats = statistics(self._ivm_warehouse(), self._ivm_query, state) if state else {}  # type: ignore[attr-defined]
+            columns += [{**column, **stats} for column in found]
+        return agate.Table.from_object(columns, column_types=DEFAULT_TYPE_TESTER)
+
+    def _ivm_states(self, nodes: Iterable[Any]) -> dict[str, tuple[str, str]]:
+        """The state of each maintained model, by its public view's planner key."""
+        found = {}
+        for node in nodes:
+            if getattr(node.config, "materialized", None) == IVM:
+                view = (node.schema, node.identifier)
+                found[table_key(view)] = self._ivm_state(node, view, node.config)  # type: ignore[attr-defined]
+        return found
+
+
+def statistics(
+    warehouse: SparkWarehouse, query: Any, state: tuple[str, str]
+) -> Mapping[str, str | int | bool]:
+    """What the catalog tells of a maintained model, in dbt's columns.
+
+    Args:
+        warehouse: Answers questions about tables.
+        query: Runs a statement and gives its rows.
+        state: The model's state.
+    """
+    try:
+        found = state_history(warehouse, state)
+        detail = warehouse.detail(state)
+        # Delta answers from the statistics of the files.
+        (count,) = query(f"SELECT count(*) AS n FROM {quoted_name(state)}")
+    except DbtRuntimeError:
+        return {}
+    told: dict[str, str | int | None] = {
+        "rows": int(count["n"]),
+        "bytes": detail.bytes if detail is not None else None,
+        "last_refresh": _time(found.commit),
+        "strategy": _strategy(found.commit),
+    }
+    stats: dict[str, str | int | bool] = {}
+    for name, value in told.items():
+        if value is not None:
+            label, description = _DESCRIPTIONS[name]
+            stats |= {
+                f"stats:{name}:label": label,
+                f"stats:{name}:value": value,
+                f"stats:{name}:description": description,
+                f"stats:{name}:include": True,
+            }
+    return stats
+
+
+def _time(commit: Commit | None) -> str | None:
+    """A commit's time; in words that a table's columns are not taken for times by."""
+    if commit is None or not commit.timestamp.isdigit():
+        return None
+    time = dt.datetime.fromtimestamp(int(commit.timestamp) / 1000, dt.timezone.utc)
+    return f"{time:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _strategy(commit: Commit | None) -> str | None:
+    return None if commit is None else _OPERATIONS.get(commit.operation, "full")

@@ -1,0 +1,158 @@
+"""How states are stored on a real Delta: partitions, clustering, checks; what dbt shows of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.sparkivm.bridge.delta_log import DeltaLogs
+from dbt.adapters.sparkivm.bridge.refresher import Outcome
+from python_ivm.state.storage import Storage
+from tests.conftest import MakeProject
+from tests.spark.workbench import FEED, Bench, View, refresher
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def x(bench: Bench) -> Bench:
+    rows = ("(1, 1, 'a')", "(1, 2, 'b')", "(2, 5, 'b')")
+    bench.table("x", "k int, v int, w string", *rows)
+    return bench
+
+
+def run(view: View, storage: Storage) -> Outcome:
+    request = replace(view.request(), storage=storage)
+    return refresher(view.bench.query, DeltaLogs(view.bench.handle)).refresh(request)
+
+
+def detail(view: View, what: str) -> list[str]:
+    (row,) = view.bench.query(f"describe detail {view.state}")
+    return list(row[what])
+
+
+def checks(view: View) -> dict[str, str]:
+    start = "delta.constraints."
+    rows = view.bench.query(f"show tblproperties {view.state}")
+    found = {row["key"]: row["value"] for row in rows if row["key"].startswith(start)}
+    own = start + "ivm_count"
+    return {key.removeprefix(start): told for key, told in found.items() if key != own}
+
+
+def test_a_state_in_partitions_takes_no_value_that_would_become_another(x: Bench) -> None:
+    by_text = Storage(partition_by=("w", "k"))
+    view = View(x, "m", "select w, k, sum(v) as total, count(*) as n from x group by w, k")
+    run(view, by_text)
+    assert detail(view, "partitionColumns") == ["w", "k"]
+    x.sql("insert into x values (null, 3, 'c')", "update x set w = 'c' where v = 5")
+    assert run(view, by_text).refresh.strategy.value == "incremental"
+    view.check()
+    before = view.rows()
+    for value in ("''", "null", "'__HIVE_DEFAULT_PARTITION__'"):
+        x.sql(f"insert into x values (7, 7, {value})")
+        with pytest.raises(DbtRuntimeError, match="ivm_partition_1"):
+            run(view, by_text)
+        assert view.rows() == before
+        x.sql("delete from x where k = 7")
+    run(view, by_text)
+    view.check()
+
+
+def test_a_clustering_is_altered_and_partitions_replace_it(x: Bench) -> None:
+    view = View(x, "m", "select k, w from x")
+    run(view, Storage(cluster_by=("k",)))
+    assert detail(view, "clusteringColumns") == ["k"]
+    x.sql("insert into x values (3, 3, 'c')")
+    outcome = run(view, Storage(cluster_by=("w", "k")))
+    assert outcome.refresh.strategy.value == "incremental"
+    assert detail(view, "clusteringColumns") == ["w", "k"]
+    view.check()
+    assert run(view, Storage()).refresh.strategy.value == "noop"
+    assert detail(view, "clusteringColumns") == []
+    assert run(view, Storage(partition_by=("k",))).refresh.reason == "STORAGE_CHANGED"
+    assert detail(view, "partitionColumns") == ["k"]
+    view.check()
+    assert run(view, Storage(cluster_by=("k",))).refresh.reason == "STORAGE_CHANGED"
+    assert (detail(view, "partitionColumns"), detail(view, "clusteringColumns")) == ([], ["k"])
+    view.refresh(None)
+
+
+def test_a_row_that_breaks_a_constraint_fails_the_refresh(x: Bench) -> None:
+    view = View(x, "m", "select k, v from x")
+    run(view, Storage(checks={"v_of_k": "v >= k"}))
+    before = view.rows()
+    x.sql("insert into x values (9, 1, 'c')")
+    with pytest.raises(DbtRuntimeError, match="v_of_k"):
+        run(view, Storage(checks={"v_of_k": "v >= k"}))
+    assert view.rows() == before
+    assert run(view, Storage(checks={"low": "v < 9"})).refresh.strategy.value == "incremental"
+    view.check()
+    assert checks(view) == {"low": "v < 9"}
+    with pytest.raises(DbtRuntimeError, match="low"):
+        run(view, Storage(checks={"low": "v < 2"}))
+    assert run(view, Storage(checks={"low": "v < 8"})).refresh.strategy.value == "noop"
+    assert checks(view) == {"low": "v < 8"}
+
+
+SCHEMA = """
+models:
+  - name: contracted
+    config: {contract: {enforced: true}}
+    constraints: [{type: check, name: few, expression: n < 3}]
+    columns:
+      - {name: k, data_type: int, constraints: [{type: not_null}, {type: unique}]}
+      - {name: n, data_type: bigint}
+"""
+STATE = "materialized='incremental_ivm', ivm_state_schema='states'"
+
+
+def test_a_project_whose_states_lie_apart(make_project: MakeProject) -> None:
+    project = make_project()
+    schema = project.schema
+    project.sql(f"create table x (k int, v int) using delta {FEED}")
+    project.sql("insert into x values (1, 1), (2, 5)")
+    header = "set spark.sql.session.timeZone = Asia/Tokyo; set spark.sql.ansi.enabled = false"
+    project.models(
+        contracted=f"{{{{ config({STATE}, unique_key='k', sql_header='{header}') }}}}"
+        f"select k, count(*) as n from {schema}.x where cast('x' as int) is null group by k",
+        zone=f"{{{{ config({STATE}) }}}} select k, cast(timestamp'2024-01-01 00:00:00Z' as string) "
+        f"as t from {schema}.x",
+        plain="select * from {{ ref('contracted') }}",
+    )
+    project.write({"models/schema.yml": SCHEMA})
+    first = project.run()
+    assert "unique_key of contracted. Remove them." in first.log
+    assert "not enforced: unique_k (Delta does not enforce it)" in first.log
+    tables = {row["tableName"] for row in project.sql(f"show tables in {schema}_states")}
+    assert tables == {"contracted__ivm_state", "zone__ivm_state"}
+    shown = {row["tableName"] for row in project.sql(f"show tables in {schema}")}
+    assert shown == {"x", "contracted", "zone", "plain"}
+    # The header's settings are of its model alone.
+    assert [row["t"][:10] for row in project.sql("select t from zone")] == ["2024-01-01"] * 2
+
+    project.sql("insert into x values (1, 1)")
+    second = project.run()
+    assert second.response("contracted")["strategy"] == "incremental"
+    assert "not enforced" not in second.log
+    project.sql("insert into x values (1, 1)")
+    third = project.dbt("run", "--select", "contracted")
+    assert not third.success and "few" in third.message("contracted")
+
+    assert project.dbt("docs", "generate").success
+    catalog = json.loads((project.root / "target" / "catalog.json").read_text())
+    nodes = {key.split(".")[-1]: node for key, node in catalog["nodes"].items()}
+    assert set(nodes) == {"contracted", "zone", "plain"} and catalog["errors"] is None
+    stats = {key: told["value"] for key, told in nodes["contracted"]["stats"].items()}
+    assert stats["rows"] == 2 and stats["bytes"] > 0
+    assert stats["strategy"] == "incremental" and stats["last_refresh"].endswith(" UTC")
+    assert nodes["plain"]["stats"].keys() == {"has_stats"}
+    assert list(nodes["contracted"]["columns"]) == ["k", "n"]
+
+    project.write({"models/zone.sql": "select 1 as k"})
+    moved = project.run("--select", "zone")
+    assert f"Dropped {schema}_states.zone__ivm_state" in moved.log
+    orphans = project.dbt("run-operation", "ivm_orphans")
+    assert orphans.success, orphans.log
