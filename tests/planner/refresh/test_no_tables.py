@@ -86,7 +86,7 @@ def test_what_differs_is_merged_when_the_clock_moves(lake: Lake, name: str) -> N
         view.refresh(Strategy.NOOP)
         here += timedelta(step)
         lake.now = instant(f"{here} 12:00:00")
-        refresh = view.refresh(Strategy.RECOMPUTE)
+        refresh = view.refresh(Strategy.RECOMPUTE, Strategy.INCREMENTAL)
         assert len(refresh.ranges) == 1 and refresh.ranges[0].startswith("clock@")
         view.refresh(Strategy.NOOP)
 
