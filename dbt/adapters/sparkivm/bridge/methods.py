@@ -14,10 +14,8 @@ from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.contracts.relation import RelationType
 from dbt_common.invocation import get_invocation_id
 
-from dbt.adapters.sparkivm.bridge.cloning import Cloner
 from dbt.adapters.sparkivm.bridge.comments import persist
 from dbt.adapters.sparkivm.bridge.conf import Conf, SessionConf, StatementConf
-from dbt.adapters.sparkivm.bridge.configs import storage_of, warn_once
 from dbt.adapters.sparkivm.bridge.delta_log import DeltaLogs
 from dbt.adapters.sparkivm.bridge.planner_errors import as_dbt_errors
 from dbt.adapters.sparkivm.bridge.refresher import Outcome, Refresher
@@ -30,6 +28,8 @@ from dbt.adapters.sparkivm.bridge.warehouse import (
     SparkWarehouse,
     of_server,
 )
+from dbt.adapters.sparkivm.commands.cloning import Cloner
+from dbt.adapters.sparkivm.configs.maintained import storage_of, warn_once
 from dbt.adapters.sparkivm.connection.session import SessionHandle
 from python_ivm.explain.explain import explain
 from python_ivm.refresh.consistency import consistency_query
