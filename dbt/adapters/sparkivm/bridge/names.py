@@ -65,7 +65,7 @@ class NamesMixin(metaclass=AdapterMeta):
         schema, custom = view[0], config.get("ivm_state_schema")
         if custom:
             given = {"custom_schema_name": str(custom), "node": node}
-            made = self.execute_macro("generate_schema_name", kwargs=given)  # type: ignore[attr-defined]
+            made = self.execute_macro("generate_schema_name", kwargs=given)
             schema = str(made).strip()
         return schema, state_name(view[1], config)
 
