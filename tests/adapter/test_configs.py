@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.sparkivm.bridge.configs import storage_of, without_meaning, without_meaning_in
-from dbt.adapters.sparkivm.bridge.header import setting_of
+from dbt.adapters.sparkivm.configs.header import setting_of
+from dbt.adapters.sparkivm.configs.maintained import storage_of, without_meaning, without_meaning_in
 from python_ivm.errors import InvalidModel
 from python_ivm.parse.parser import split_statements
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
-from dbt.adapters.sparkivm.bridge.relations import built, view_text
+from dbt.adapters.sparkivm.bridge.relations import built, state_name, view_text
 from python_ivm.refresh.lifecycle.orphans import Built
 
 TEXT = "SELECT\n  `k`,\n  'View Text: x' AS c\nFROM s.m__ivm_state"
@@ -46,9 +48,15 @@ def test_what_a_project_builds() -> None:
         node("d", "seed", "seed"),
         node("e", "test", "test"),
     ]
-    assert built({"nodes": {str(n["name"]): n for n in nodes}}) == {
+
+    def state_of(node: object, view: tuple[str, str], config: Mapping[str, str]) -> tuple[str, str]:
+        return config.get("ivm_state_schema", view[0]), state_name(view[1], config)
+
+    nodes.append(node("f", "incremental_ivm", ivm_state_schema="apart"))
+    assert built({"nodes": {str(n["name"]): n for n in nodes}}, state_of) == {
         "s.a": Built("incremental_ivm", ("S", "A__ivm_state")),
         "s.b": Built("incremental_ivm", ("S", "b_kept")),
         "s.c": Built("table"),
         "s.d": Built("seed"),
+        "s.f": Built("incremental_ivm", ("apart", "f__ivm_state")),
     }

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from dbt.adapters.sparkivm.bridge.cloning import Cloner
 from dbt.adapters.sparkivm.bridge.conf import StatementConf
 from dbt.adapters.sparkivm.bridge.delta_log import DeltaLogs
 from dbt.adapters.sparkivm.bridge.warehouse import SparkWarehouse
+from dbt.adapters.sparkivm.commands.cloning import Cloner
 from python_ivm.refresh.consistency import consistency_query
 from tests.conftest import MakeProject
 from tests.helpers.dbt_project import DbtProject, DbtResult

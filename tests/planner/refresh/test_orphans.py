@@ -8,6 +8,8 @@ import pytest
 
 from python_ivm.parse.views import View
 from python_ivm.refresh.lifecycle.orphans import Built, Orphan, former_state, orphan
+from python_ivm.refresh.strategy import plan_refresh
+from python_ivm.sources.history import Commit
 from tests.planner.lake import Lake
 
 SQL = "select k, sum(v) as t from s.x group by k"
@@ -150,3 +152,16 @@ def test_what_a_model_leaves_behind_when_it_is_built(
     former: bool,
 ) -> None:
     assert former_state(xs, state, view, project, current) is former
+
+
+def test_a_state_in_a_schema_of_its_own_is_no_copy(lake: Lake) -> None:
+    """A copy of a table's files has the bookmark, too, which names the state that it is of."""
+    lake.create("x", {"k": "int", "v": "int"}, [(1, 1)])
+    lake.db.execute("create schema own")
+    request = lake.request("m", SQL, state=("own", "m__ivm_state"), project="shop")
+    (commit,) = (s for s in plan_refresh(request, lake).statements if s.bookmark is not None)
+    lake.commits["m__ivm_state"] = [Commit(0, "1", "CREATE", user_metadata=commit.bookmark)]
+    apart = orphan(lake, ("own", "m__ivm_state"), "shop", {})
+    assert apart is not None and apart.keep == ""
+    beside = orphan(lake, STATE, "shop", {})
+    assert beside is not None and "copy of a state" in beside.why and beside.keep

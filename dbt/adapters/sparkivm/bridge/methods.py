@@ -14,14 +14,12 @@ from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.contracts.relation import RelationType
 from dbt_common.invocation import get_invocation_id
 
-from dbt.adapters.sparkivm.bridge.cloning import Cloner
 from dbt.adapters.sparkivm.bridge.comments import persist
 from dbt.adapters.sparkivm.bridge.conf import Conf, SessionConf, StatementConf
-from dbt.adapters.sparkivm.bridge.configs import storage_of, warn_once
 from dbt.adapters.sparkivm.bridge.delta_log import DeltaLogs
 from dbt.adapters.sparkivm.bridge.planner_errors import as_dbt_errors
 from dbt.adapters.sparkivm.bridge.refresher import Outcome, Refresher
-from dbt.adapters.sparkivm.bridge.relations import state_name, view_text
+from dbt.adapters.sparkivm.bridge.relations import view_text
 from dbt.adapters.sparkivm.bridge.shortcuts import SessionShortcuts
 from dbt.adapters.sparkivm.bridge.warehouse import (
     Row,
@@ -30,6 +28,8 @@ from dbt.adapters.sparkivm.bridge.warehouse import (
     SparkWarehouse,
     of_server,
 )
+from dbt.adapters.sparkivm.commands.cloning import Cloner
+from dbt.adapters.sparkivm.configs.maintained import storage_of, warn_once
 from dbt.adapters.sparkivm.connection.session import SessionHandle
 from python_ivm.explain.explain import explain
 from python_ivm.refresh.consistency import consistency_query
@@ -178,22 +178,6 @@ class IvmMixin(metaclass=AdapterMeta):
         with as_dbt_errors(view.identifier):
             parts = (view.schema, view.identifier)
             return consistency_query(parts, self._ivm_warehouse())
-
-    def _ivm_state(
-        self, node: Any, view: tuple[str, str], config: Mapping[str, Any]
-    ) -> tuple[str, str]:
-        """The schema and name of a maintained model's state table.
-
-        Args:
-            node: The model, as dbt's macro for custom schemas takes it.
-            view: Its public view.
-            config: The model's.
-        """
-        schema, custom = view[0], config.get("ivm_state_schema")
-        if custom:
-            given = {"custom_schema_name": str(custom), "node": node}
-            schema = str(self.execute_macro("generate_schema_name", kwargs=given)).strip()
-        return schema, state_name(view[1], config)
 
     def _ivm_settings(self) -> dict[str, str]:
         """The session settings by which a query's result can differ."""

@@ -19,6 +19,7 @@ _CATALOG = "spark.sql.catalog.spark_catalog"
 _OF_DELTA = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 _SCHEMA = "Set another schema in the profile or by the config schema."
 _ALIAS = "Set another one by the config alias."
+_STATE_SCHEMA = "Set another ivm_state_schema."
 _SUFFIX = "Set another ivm_state_suffix, or a shorter alias."
 
 
@@ -45,9 +46,28 @@ class NamesMixin(metaclass=AdapterMeta):
             self._ivm_check("schema", model.schema, MOST_OF_SCHEMA, _SCHEMA)
             self._ivm_check("alias", model.alias, MOST_OF_RELATION, _ALIAS)
             if model.config.materialized == IVM:
-                state = state_name(model.alias, model.config)
+                view = (model.schema, model.alias)
+                schema, state = self._ivm_state(model, view, model.config)
+                self._ivm_check("state table's schema", schema, MOST_OF_SCHEMA, _STATE_SCHEMA)
                 self._ivm_check("state table's name", state, MOST_OF_RELATION, _SUFFIX)
         return super().pre_model_hook(config)  # type: ignore[misc]
+
+    def _ivm_state(
+        self, node: Any, view: tuple[str, str], config: Mapping[str, Any]
+    ) -> tuple[str, str]:
+        """The schema and name of a maintained model's state table.
+
+        Args:
+            node: The model, as dbt's macro for custom schemas takes it.
+            view: Its public view.
+            config: The model's.
+        """
+        schema, custom = view[0], config.get("ivm_state_schema")
+        if custom:
+            given = {"custom_schema_name": str(custom), "node": node}
+            made = self.execute_macro("generate_schema_name", kwargs=given)
+            schema = str(made).strip()
+        return schema, state_name(view[1], config)
 
     def _ivm_check(self, what: str, name: str, most: int, advice: str) -> None:
         """Refuse a name, unless another catalog than Spark's own may take it."""

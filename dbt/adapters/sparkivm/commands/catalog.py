@@ -50,13 +50,13 @@ class CatalogMixin(metaclass=AdapterMeta):
         states = self._ivm_states(relation_configs)
         hidden = {table_key(state) for state in states.values()}
         columns: list[dict[str, Any]] = []
-        for relation in self.list_relations(information_schema.database, schema):  # type: ignore[attr-defined]
+        for relation in self.list_relations(information_schema.database, schema):
             name = table_key((relation.schema, relation.identifier))
             if name in hidden:
                 continue
-            found = list(self._get_columns_for_catalog(relation))  # type: ignore[attr-defined]
+            found = list(self._get_columns_for_catalog(relation))
             state = states.get(name) if found else None
-            stats = statistics(self._ivm_warehouse(), self._ivm_query, state) if state else {}  # type: ignore[attr-defined]
+            stats = statistics(self._ivm_warehouse(), self._ivm_query, state) if state else {}
             columns += [{**column, **stats} for column in found]
         return agate.Table.from_object(columns, column_types=DEFAULT_TYPE_TESTER)
 
@@ -66,7 +66,7 @@ class CatalogMixin(metaclass=AdapterMeta):
         for node in nodes:
             if getattr(node.config, "materialized", None) == IVM:
                 view = (node.schema, node.identifier)
-                found[table_key(view)] = self._ivm_state(node, view, node.config)  # type: ignore[attr-defined]
+                found[table_key(view)] = self._ivm_state(node, view, node.config)
         return found
 
 

@@ -1,0 +1,1 @@
+"""What dbt's configs mean to a maintained model."""
