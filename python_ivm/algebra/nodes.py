@@ -165,12 +165,22 @@ class ByPosition(Relation):
 
 @dataclass(frozen=True)
 class Scan(Leaf):
-    """Reads a source table: its contents before or after the change, or the change itself."""
+    """Reads a source table: its contents before or after the change, or the change itself.
+
+    Attributes:
+        source: The source's planner key.
+        relation: The relation's name.
+        columns: The columns that are read.
+        at: Which contents.
+        net: Of a change, whether rows that came and went are left out: the columns of which equal
+            values may be of different texts (0.0 and -0.0); None keeps all rows.
+    """
 
     source: str
     relation: str
     columns: tuple[str, ...]
     at: At = At.POST
+    net: tuple[str, ...] | None = None
 
     @cached_property
     def schema(self) -> tuple[ColumnRef, ...]:

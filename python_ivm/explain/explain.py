@@ -36,7 +36,7 @@ from python_ivm.render.sources import text as sql_text
 from python_ivm.sources.clock import CLOCK
 from python_ivm.sources.history import Change, SourceChange, SourceVersion
 from python_ivm.state.bookmark import Found
-from python_ivm.state.layout import STATE, Layout
+from python_ivm.state.layout import CHECK, STATE, Layout
 from python_ivm.state.recompute import recompute
 
 
@@ -114,6 +114,9 @@ def _stored(request: Request, layout: Layout) -> str:
     lines += [f"  {key.name} = {sql_text(key.expression)}" for key in layout.keys]
     for counter in layout.counters:
         lines.append(f"  {counter.name} = {one_line(counter.build())}")
+    if layout.check is not None:
+        lines.append(f"  {CHECK} = {one_line(layout.check)}")
+        lines.append("    (fails a refresh that would leave a view which cannot be read)")
     return "\n".join(lines)
 
 
@@ -166,7 +169,7 @@ def _on_changes(
 
     def written(changes: Changes, sources: dict[str, SourceChange]) -> str:
         """The terms of the delta, and the MERGE without what the changed keys would add to it."""
-        context = Context(kinds, Cost(model, {}), without=request.without_passes)
+        context = Context(kinds, Cost(model, {}), net=how.net, without=request.without_passes)
         merge = compiled(how.layout, changes, context)
         keys.update(keys_looked_up(merge, kinds))
         statement = statements.merge_statement(request, merge, sources, clock, found.version)

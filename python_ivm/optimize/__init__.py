@@ -18,6 +18,7 @@ from python_ivm.optimize import (
     data_skipping,
     irrelevant_updates,
     join_key_lookahead,
+    net_changes,
     predicate_ordering,
     projection_merging,
     redundant_bounds,
@@ -58,6 +59,8 @@ LOGICAL: tuple[Pass, ...] = (
     Pass(projection_merging.projection_merging),
     # Reads each source's change feed once.
     Pass(shared_changes.shared_changes),
+    # Leaves out changed rows that came and went, where one of them could fail the statement.
+    Pass(net_changes.net_changes),
 )
 """The passes that look at the plan alone."""
 

@@ -100,6 +100,8 @@ class Context:
         answers: Answers questions about changed rows.
         follow: Gives the MERGE, not optimized, that follows the changes of all sources but these.
         recompute: The MERGE that recomputes the query instead; None if it cannot.
+        net: The sources of whose change the rows that came and went are left out, since an
+            expression that can fail is computed of its rows.
         without: The names of passes to leave out, for tests and to find out what one gains.
         changed: The names of the passes that changed the plan, as far as they have run.
     """
@@ -109,5 +111,6 @@ class Context:
     answers: Answers = field(default_factory=Nothing)
     follow: Callable[[Collection[str]], Merge] | None = None
     recompute: Merge | None = None
+    net: frozenset[str] = frozenset()
     without: frozenset[str] = frozenset()
     changed: dict[str, None] = field(default_factory=dict)

@@ -33,7 +33,7 @@ _COMPARABLE = re.compile(
     re.IGNORECASE,
 )
 """Types whose values are one group only if they are the same, but for the zeros of floats."""
-_FLOATS = ("float", "double")
+FLOATS = ("float", "double")
 
 Conditions = Sequence[exp.Expr]
 
@@ -103,7 +103,7 @@ def question(
     texts = [
         Named(f"{value.name}__text__", exp.cast(value.expression, "string"))
         for value, kind in zip(values, kinds, strict=True)
-        if kind in _FLOATS
+        if kind in FLOATS
     ]
     shown = [] if reads.condition is None else [Named(_SHOWN, _is_true(reads.condition))]
     net = Named(COUNT, exp.Sum(this=ColumnRef(ROWS, COUNT).expression()))
@@ -209,7 +209,7 @@ class _Found:
                 below = self._provenance.input_with(node, column)
                 kinds = self._provenance.kinds(below, column) if below is not None else frozenset()
                 known = comparable([*kinds])
-                if known and not any(kind in _FLOATS for kind in known):
+                if known and not any(kind in FLOATS for kind in known):
                     found.append(key)
         return found
 

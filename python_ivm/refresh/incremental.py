@@ -79,6 +79,7 @@ class Following:
             answers,
             follow=lambda unseen: self._merge(read, unseen, context),
             recompute=recompute(layout) if self.how.comparable else None,
+            net=self.how.net,
             without=model.request.without_passes,
         )
         try:

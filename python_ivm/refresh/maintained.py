@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 
+from python_ivm.algebra.definitions import definitions
 from python_ivm.algebra.term import Changes
 from python_ivm.bind.binder import bind
 from python_ivm.bind.query import Query
 from python_ivm.bind.union_types import Types, known
 from python_ivm.errors import InvalidModel, NotYetImplemented, Unsupported
+from python_ivm.functions.failures import Failures
 from python_ivm.optimize import compiled
 from python_ivm.optimize.context import Context
 from python_ivm.optimize.cost import Cost
+from python_ivm.optimize.net_changes import sources_to_net
 from python_ivm.optimize.null_aware_anti_join import null_aware_anti_join
 from python_ivm.parse.parser import DIALECT
 from python_ivm.qualify.checks.clock_words import refuse_clock_words
@@ -33,7 +36,7 @@ from python_ivm.render.plan_text import tree
 from python_ivm.sources.clock import CLOCK
 from python_ivm.state.bookmark import digest
 from python_ivm.state.counters import Recomputed
-from python_ivm.state.layout import HASH, Layout, layout
+from python_ivm.state.layout import CHECK, HASH, Layout, layout
 from python_ivm.state.maps import is_map
 from python_ivm.state.rows import nested_columns, row_hash
 
@@ -48,6 +51,7 @@ class Maintained:
         types: The types that decided the layout.
         fingerprint: A hash of plan, types and layout, whatever the sources are called.
         comparable: Whether Spark can tell any two stored values apart.
+        net: The sources of whose change rows that came and went must be left out.
     """
 
     query: Query
@@ -55,6 +59,7 @@ class Maintained:
     types: Types
     fingerprint: str
     comparable: bool = True
+    net: frozenset[str] = frozenset()
 
 
 def maintained(model: Model, types: Types | None) -> Maintained | Reason:
@@ -96,7 +101,9 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
             questions.refuse_sessions(used)
             asked = questions.arguments(query)
             types = asked | nested_columns(query, described) | questions.united
-        decided = layout(query, types)
+        failures = Failures(definitions(query.plan, partial(kind_of, schemas)), model.ansi)
+        decided = layout(query, types, failures)
+        net = sources_to_net(decided, failures)
         if null_aware_anti_join.__name__ not in model.request.without_passes:
             decided = replace(
                 decided, input=null_aware_anti_join(decided.input, partial(kind_of, schemas))
@@ -104,7 +111,7 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
         if described is not None:
             decided = replace(decided, columns=tuple(name for name, _ in described))
             _check_storable(questions, query, decided, described)
-            _try(model, query, decided)
+            _try(model, query, decided, net)
     except NotYetImplemented as error:
         return not_yet(error)
     except InvalidModel as error:
@@ -124,9 +131,11 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
     if decided.is_bag:
         values = [key.expression for key in decided.keys]
         stored.append((HASH, row_hash(values).sql(dialect=DIALECT)))
+    if decided.check is not None:
+        stored.append((CHECK, decided.check.sql(dialect=DIALECT)))
     fingerprint = digest(stored, tree(query.plan, places), kinds)
     comparable = not (_any_values(decided) and may_be_incomparable(_texts(model)))
-    return Maintained(query, decided, types, fingerprint, comparable)
+    return Maintained(query, decided, types, fingerprint, comparable, net)
 
 
 def _any_values(decided: Layout) -> bool:
@@ -151,11 +160,11 @@ def _check_storable(
     refuse_intervals(questions.state(query, decided))
 
 
-def _try(model: Model, query: Query, decided: Layout) -> None:
+def _try(model: Model, query: Query, decided: Layout, net: frozenset[str]) -> None:
     """Plan a build and a change of every source, to know before anything is written."""
     current = model.current_versions()
     every = Changes({key: False for key in (*query.sources, CLOCK)})
-    context = Context(partial(kind_of, model.schemas()), Cost(model, {}))
+    context = Context(partial(kind_of, model.schemas()), Cost(model, {}), net=net)
     clock = model.clock(None)
     statements.build_statements(model.request, model.reading.text, decided, current, clock, "", 0)
     if every.touches(decided.input):

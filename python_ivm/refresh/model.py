@@ -112,6 +112,11 @@ class Model:
         return digest(text, dict(self.request.settings)) if text is not None else ""
 
     @property
+    def ansi(self) -> bool:
+        """Whether an expression fails where it has no value, instead of being NULL."""
+        return self._catalog.strict_casts
+
+    @property
     def instant(self) -> Instant:
         """The clock at this refresh."""
         return self.warehouse.instant()

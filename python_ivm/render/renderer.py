@@ -32,13 +32,14 @@ class SourceRelations:
 
     Attributes:
         table: Gives, for a source's key and a state, the relation to read, without an alias.
-        changed: Gives a SELECT of the given columns and :data:`COUNT` from a source's changes.
+        changed: Gives a SELECT of the given columns and :data:`COUNT` from a source's changes;
+            netted, if the third argument is not None (:attr:`nodes.Scan.net`).
         stored: For each source the stored names of columns that the plan calls otherwise.
         clock: A literal for each reading of the clock.
     """
 
     table: Callable[[str, At], exp.Table]
-    changed: Callable[[str, tuple[str, ...]], exp.Select]
+    changed: Callable[[str, tuple[str, ...], tuple[str, ...] | None], exp.Select]
     stored: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     clock: Mapping[str, exp.Expr] = field(default_factory=dict)
 
@@ -68,7 +69,7 @@ class Renderer:
 
     sources: SourceRelations
     ctes: dict[str, exp.Query] = field(default_factory=dict)
-    _deltas: dict[tuple[str, tuple[str, ...]], str] = field(default_factory=dict)
+    _deltas: dict[tuple[object, ...], str] = field(default_factory=dict)
     _names: dict[int, tuple[str, Node]] = field(default_factory=dict)
     _conditions: int = 0
     _recursive: bool = False
@@ -203,9 +204,9 @@ class Renderer:
                 items = [stored_as(name, stored) for name in node.columns]
                 return exp.Select().from_(table).select(*items).subquery(_quoted(node.relation))
             return aliased(table, node.relation)
-        key = (node.source, node.columns)
+        key = (node.source, node.columns, node.net)
         if key not in self._deltas:
-            body = self.sources.changed(node.source, node.columns)
+            body = self.sources.changed(node.source, node.columns, node.net)
             short = node.source.split(".")[-1]
             self._deltas[key] = self.cte(f"delta_{short}", body)
         return aliased(exp.Table(this=_quoted(self._deltas[key])), node.relation)

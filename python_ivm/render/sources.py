@@ -52,7 +52,7 @@ def source_relations(
         found = sources[source]
         return table(found.parts, (found.pre if at is At.PRE else found.post).version)
 
-    def changed(source: str, columns: tuple[str, ...]) -> exp.Select:
+    def changed(source: str, columns: tuple[str, ...], net: tuple[str, ...] | None) -> exp.Select:
         found = sources[source]
         kind = exp.column("_change_type")
         came = exp.In(
@@ -61,9 +61,32 @@ def source_relations(
         )
         sign = exp.Case().when(came, exp.Literal.number(1)).else_(exp.Literal.number(-1))
         items = [stored_as(name, found.stored) for name in columns]
-        return change_feed(found).select(*items, exp.alias_(sign, COUNT))
+        if net is None:
+            return change_feed(found).select(*items, exp.alias_(sign, COUNT))
+        return _netted(change_feed(found), columns, items, sign, net)
 
     return SourceRelations(read, changed, stored, clock.literals() if clock else {})
+
+
+def _netted(
+    feed: exp.Select,
+    columns: tuple[str, ...],
+    items: list[exp.Expr],
+    sign: exp.Expr,
+    by_text: tuple[str, ...],
+) -> exp.Select:
+    """The changed rows without those that came and went."""
+    keys: list[exp.Expr] = []
+    for place, name in enumerate(columns):
+        value = items[place].unalias()
+        if name in by_text:
+            keys.append(exp.cast(value.copy(), "string"))
+            items[place] = exp.alias_(exp.func("any_value", value.copy()), name, quoted=True)
+        else:
+            keys.append(value.copy())
+    count = exp.Sum(this=sign)
+    left = exp.NEQ(this=count.copy(), expression=exp.Literal.number(0))
+    return feed.select(*items, exp.alias_(count, COUNT)).group_by(*keys).having(left)
 
 
 def change_feed(source: SourceChange) -> exp.Select:

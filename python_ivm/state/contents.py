@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from python_ivm.algebra.columns import Named
+from python_ivm.algebra.columns import ColumnRef, Named, substitute
 from python_ivm.algebra.nodes import Aggregate
 from python_ivm.algebra.term import Changes
-from python_ivm.state.layout import HASH, Layout
+from python_ivm.state.layout import CHECK, HASH, Layout
 from python_ivm.state.rows import row_hash
 
 
@@ -21,4 +21,8 @@ def contents(layout: Layout, relation: str) -> Aggregate:
     if layout.is_bag:
         measures.append(Named(HASH, row_hash([k.expression for k in layout.keys])))
     measures += [Named(counter.name, counter.build()) for counter in others]
+    if layout.check is not None:
+        built = {ColumnRef("", counter.name): counter.build() for counter in layout.counters}
+        keys = {ColumnRef("", key.name): key.expression for key in layout.keys}
+        measures.append(Named(CHECK, substitute(layout.check, built | keys)))
     return Aggregate(Changes({}).post(layout.input), relation, layout.keys, tuple(measures))

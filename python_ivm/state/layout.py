@@ -13,6 +13,7 @@ from sqlglot import exp
 from python_ivm.algebra.columns import ColumnRef, Named, substitute
 from python_ivm.algebra.nodes import COUNT, Aggregate, Filter, Node, Project, Sort, Window
 from python_ivm.bind.query import Query
+from python_ivm.functions.failures import Failures
 from python_ivm.sources.clock import readings
 from python_ivm.state.counters import Counter, Rows
 from python_ivm.state.maps import entries, is_map, of_entries
@@ -25,6 +26,10 @@ HASH = "__ivm_hash__"
 
 STATE = "__ivm_state__"
 """The planner key by which a plan reads the model's own state."""
+
+
+CHECK = "__ivm_check__"
+"""The column of a state for which those of the view's expressions are computed that can fail."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,9 @@ class Layout:
         columns: The public view's column names as the user spells them.
         compared: The keys of a bag that its rows are found by beside their hash: of nested values
             too many have the same one, as it passes over the NULLs in them.
+        check: What is stored as :data:`CHECK`, over the state's columns: the hash of what the view
+            computes by expressions that can fail. So a group for which one does fails the commit
+            rather than those who read the view. None if none can.
     """
 
     input: Node
@@ -56,6 +64,7 @@ class Layout:
     sort: Sort | None = None
     columns: tuple[str, ...] = field(default=())
     compared: frozenset[str] = frozenset()
+    check: exp.Expr | None = None
 
     @property
     def view_asks_clock(self) -> bool:
@@ -83,13 +92,17 @@ def arguments_to_type(plan: Node) -> dict[str, tuple[Node, tuple[Named, ...]]]:
     return found
 
 
-def layout(query: Query, types: Mapping[str, Mapping[str, str]]) -> Layout:
+def layout(
+    query: Query, types: Mapping[str, Mapping[str, str]], failures: Failures | None = None
+) -> Layout:
     """Decide what is stored for a model.
 
     Args:
         query: The bound model.
         types: For each relation of :func:`arguments_to_type` the Spark types of its arguments,
             by the measure's name; and what :func:`nested_columns` gives.
+        failures: Tells which expressions over the plan's columns can fail; None takes that none
+            can.
 
     Raises:
         NotYetImplemented: If an aggregate cannot be maintained.
@@ -97,7 +110,11 @@ def layout(query: Query, types: Mapping[str, Mapping[str, str]]) -> Layout:
     items, condition, sort, below = _peel(query.plan)
     if isinstance(below, Aggregate):
         below = replace(below, input=in_order(below.input, types))
-        return _aggregate_layout(query, below, types, items, condition, sort)
+        decided = _aggregate_layout(query, below, types, items, condition, sort)
+        if failures is None:
+            return decided
+        failing = _failing(items, condition, sort, failures)
+        return replace(decided, check=_check(decided, failing, types.get(VIEW, {})))
     nested = types.get(VIEW, {})
     return _bag_layout(query, in_order(below, types), items, nested, condition, sort)
 
@@ -178,6 +195,52 @@ def _aggregate_layout(
         sort=_substituted(sort, shown) if sort is not None else None,
         columns=query.columns,
     )
+
+
+@dataclass(frozen=True)
+class _Failing:
+    """Which parts of a view can fail: items by name, the condition, and sort keys by number."""
+
+    items: tuple[str, ...]
+    condition: bool
+    sort: tuple[int, ...]
+
+
+def _failing(
+    items: tuple[Named, ...], condition: exp.Expr | None, sort: Sort | None, failures: Failures
+) -> _Failing:
+    keys = sort.order if sort is not None else ()
+    return _Failing(
+        tuple(item.name for item in items if failures.can_fail(item.expression)),
+        condition is not None and failures.can_fail(condition),
+        tuple(number for number, key in enumerate(keys) if failures.can_fail(key.this)),
+    )
+
+
+def _check(decided: Layout, failing: _Failing, kinds: Mapping[str, str]) -> exp.Expr | None:
+    """The hash of what can fail, of groups that the view shows."""
+    values = [
+        _hashable(item.expression, kinds.get(item.name, ""))
+        for item in decided.items
+        if item.name in failing.items
+    ]
+    keys = decided.sort.order if decided.sort is not None else ()
+    values += [keys[number].this for number in failing.sort]
+    values = list(dict.fromkeys(values))
+    if decided.condition is not None:
+        shown = [exp.Case().when(decided.condition.copy(), value.copy()) for value in values]
+        values = [*shown, *([decided.condition] if failing.condition and not shown else [])]
+    if not values:
+        return None
+    return exp.Anonymous(this="xxhash64", expressions=[value.copy() for value in values])
+
+
+def _hashable(value: exp.Expr, kind: str) -> exp.Expr:
+    """A value as one that Spark can hash: of maps and variants it cannot."""
+    if not any(word in kind.lower() for word in ("map<", "variant")):
+        return value
+    struct = exp.func("named_struct", exp.Literal.string("value"), value.copy())
+    return exp.Anonymous(this="to_json", expressions=[struct])
 
 
 def _bag_layout(

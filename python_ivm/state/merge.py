@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from python_ivm.algebra.columns import ColumnRef, Named, columns_of, flat_names
+from python_ivm.algebra.columns import ColumnRef, Named, columns_of, flat_names, substitute
 from python_ivm.algebra.nodes import (
     COUNT,
     Aggregate,
@@ -27,7 +27,7 @@ from python_ivm.algebra.nodes import (
 )
 from python_ivm.algebra.term import Changes, Term
 from python_ivm.state.counters import CHANGE, STORED, Counter, added, change, hidden, stored
-from python_ivm.state.layout import HASH, STATE, Layout
+from python_ivm.state.layout import CHECK, HASH, STATE, Layout
 from python_ivm.state.rows import row_hash, unless_equal
 
 CHANGED = "changed"
@@ -287,17 +287,26 @@ class _Update:
         if not self.inserts_only and not layout.is_global:
             empty = exp.EQ(this=added(COUNT), expression=exp.Literal.number(0))
             clauses.append(exp.When(matched=True, condition=empty, then=exp.var("DELETE")))
+        merged = [(c.name, self._or_new(c, c.merged())) for c in layout.counters]
         updates = [
-            exp.EQ(
-                this=exp.column(counter.name, quoted=True),
-                expression=self._or_new(counter, counter.merged()),
-            )
-            for counter in layout.counters
+            exp.EQ(this=exp.column(name, quoted=True), expression=value)
+            for name, value in [*merged, *self._check(merged, stored)]
         ]
         clauses.append(exp.When(matched=True, then=exp.Update(expressions=updates)))
         values = [(c.name, self._or_new(c, c.inserted())) for c in layout.counters]
+        values += self._check(values, change)
         some = None if self.inserts_only else _nonzero(change(COUNT))
         return [*clauses, insertion(layout, values, some)]
+
+    def _check(
+        self, counters: list[tuple[str, exp.Expr]], key: Callable[[str], exp.Expr]
+    ) -> list[tuple[str, exp.Expr]]:
+        """The check's column of a group, whose counters have these values."""
+        if self.layout.check is None:
+            return []
+        values = {ColumnRef("", name): value for name, value in counters}
+        keys = {ColumnRef("", k.name): key(k.name) for k in self.layout.keys}
+        return [(CHECK, substitute(self.layout.check, values | keys))]
 
     def _or_new(self, counter: Counter, value: exp.Expr) -> exp.Expr:
         """A counter's value, or the recomputed one in a group that lost it."""

@@ -14,7 +14,7 @@ from python_ivm.algebra.invariants import check
 from python_ivm.algebra.nodes import COUNT, Filter, FullJoin, Join, Node, Project, Scan
 from python_ivm.state.contents import contents
 from python_ivm.state.counters import CHANGE, STORED, change, column_of
-from python_ivm.state.layout import HASH, STATE, Layout
+from python_ivm.state.layout import CHECK, HASH, STATE, Layout
 from python_ivm.state.merge import Merge, found_by, insertion, same_keys, unless_collided
 
 FRESH = "fresh"
@@ -41,8 +41,14 @@ def difference(layout: Layout) -> Node:
         Named(i.name, exp.func("coalesce", column_of(FRESH, i.name), column_of(STORED, i.name)))
         for i in identity
     ]
-    values = [Named(name, column_of(FRESH, name)) for name in counters]
+    values = [Named(name, column_of(FRESH, name)) for name in _written(layout)]
     return check(Project(Filter(both, exp.or_(*differ)), CHANGE, (*either, *values)))
+
+
+def _written(layout: Layout) -> list[str]:
+    """The columns that follow from a group's rows."""
+    check = [CHECK] if layout.check is not None else []
+    return [*(counter.name for counter in layout.counters), *check]
 
 
 def recompute(layout: Layout) -> Merge:
@@ -55,7 +61,7 @@ def recompute(layout: Layout) -> Merge:
     if not layout.is_global:
         gone = exp.Is(this=change(COUNT), expression=exp.Null())
         clauses.append(exp.When(matched=True, condition=gone, then=exp.var("DELETE")))
-    values = [(counter.name, change(counter.name)) for counter in layout.counters]
+    values = [(name, change(name)) for name in _written(layout)]
     updates = [exp.EQ(this=exp.column(n, quoted=True), expression=value) for n, value in values]
     clauses.append(exp.When(matched=True, then=exp.Update(expressions=updates)))
     clauses.append(insertion(layout, [(name, value.copy()) for name, value in values]))

@@ -20,7 +20,7 @@ VIEW = "__ivm_view__"
 COLLISION = "two different rows of the view have the same hash"
 """What the ``MERGE`` says when it stops."""
 
-_NESTED = ("array<", "map<", "struct<")
+_NESTED = ("array<", "map<", "struct<", "variant")
 
 
 def nested_columns(

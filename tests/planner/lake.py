@@ -44,6 +44,8 @@ class Lake:
 
     without_passes: frozenset[str] = frozenset()
     """The passes of the optimizer that are left out."""
+    ansi: bool = False
+    """Whether a division by zero is an error."""
 
     def __init__(self, *without: str) -> None:
         """An empty lake, whose DuckDB does without some optimizers."""
@@ -172,6 +174,8 @@ class Lake:
         more.setdefault("view_text", shown.text if shown is not None else None)
         more.setdefault("without_passes", self.without_passes)
         more.setdefault("state", ("s", f"{model}__ivm_state"))
+        if self.ansi:
+            more.setdefault("settings", {"spark.sql.ansi.enabled": "true"})
         return Request(model, sql, ("s", model), options=options, **more)
 
     def execute(self, model: str, statement: Statement) -> None:
@@ -272,6 +276,8 @@ class Lake:
                 call.set("end", exp.cast(call.args["end"], "bigint"))
         if isinstance(tree, exp.Create):
             tree.set("properties", None)
+        if self.ansi:
+            _fail_at_divisions_by_zero(tree)
         if isinstance(tree, exp.Merge):
             _raise_for_its_own_rows(tree)
         generators.as_joins(tree)
@@ -440,10 +446,39 @@ def _name_column_of_range(table: exp.Table) -> None:
         table.set("alias", alias)
 
 
+def _fail_at_divisions_by_zero(tree: exp.Expr) -> None:
+    for division in list(tree.find_all(exp.Div)):
+        by = division.expression
+        if not isinstance(by, exp.Literal):
+            zero = exp.EQ(this=exp.paren(by.copy()), expression=exp.Literal.number(0))
+            told = exp.Literal.string("[DIVIDE_BY_ZERO] Division by zero. SQLSTATE: 22012")
+            error = exp.Anonymous(this="raise_error", expressions=[told])
+            division.set("expression", exp.paren(exp.Case().when(zero, error).else_(by.copy())))
+
+
 def _raise_for_its_own_rows(merge: exp.Merge) -> None:
     """DuckDB computes what a clause sets for all rows, and not for its own only."""
-    for clause in merge.find_all(exp.When):
-        for call in list(clause.args["then"].find_all(exp.Anonymous)):
-            if call.name.lower() == "raise_error" and clause.args["matched"]:
-                its_own = exp.and_(merge.args["on"], clause.args.get("condition"))
-                call.replace(exp.Case().when(its_own, call.copy()))
+    before: list[exp.Expr] = []
+    for clause in merge.args["whens"].expressions:
+        condition = clause.args.get("condition")
+        if clause.args["matched"]:
+            others = [exp.func("coalesce", exp.Not(this=exp.paren(c)), exp.true()) for c in before]
+            its_own = exp.and_(merge.args["on"], condition, *others)
+            before.append(condition if condition is not None else exp.true())
+        else:
+            its_own = exp.and_(exp.Not(this=exp.column("__found", table="change")), condition)
+        calls = [c for c in clause.args["then"].find_all(exp.Anonymous)
+                 if c.name.lower() == "raise_error"]  # fmt: skip
+        for call in calls:
+            call.replace(exp.Case().when(its_own.copy(), call.copy()))
+        if calls and not clause.args["matched"]:
+            _mark_found(merge)
+
+
+def _mark_found(merge: exp.Merge) -> None:
+    """Let the rows of a MERGE say whether there is a row that they match."""
+    stored = merge.this.copy()
+    match = exp.select("1").from_(stored).where(merge.args["on"].copy())
+    found = exp.alias_(exp.Exists(this=match), "__found")
+    rows = exp.select("change.*", found).from_(merge.args["using"].copy())
+    merge.set("using", rows.subquery("change"))

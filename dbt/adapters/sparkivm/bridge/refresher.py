@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from dbt.adapters.events.logging import AdapterLogger
-from dbt_common.exceptions import DbtRuntimeError
+from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from dbt.adapters.sparkivm import log
 from dbt.adapters.sparkivm.bridge.conf import (
@@ -137,6 +137,8 @@ class Refresher:
                 request = self._looked_at_again(request)
             except DbtRuntimeError as error:
                 found = _fallback(error.msg)
+                if refresh.strategy is Strategy.FULL and _VALUE.search(error.msg):
+                    raise _failed(request.model, error) from error
                 if found is None or refresh.strategy is Strategy.FULL:
                     raise
                 forced = forced or found
@@ -251,6 +253,14 @@ def _conflicts(model: str) -> Generator[None, None, None]:
         if any(sign in str(error) for sign in _CONFLICT):
             raise Conflict(str(error), model=model) from error
         raise
+
+
+def _failed(model: str, error: DbtRuntimeError) -> DbtDatabaseError:
+    """The error of a query that fails itself, with the expression that Spark shows."""
+    return DbtDatabaseError(
+        f"{model}: an expression of the query fails for a row or group that it now has. Nothing "
+        f"was written, and a view that stood stays as it was. {error.msg}"
+    )
 
 
 def _commit_settings(statement: Statement) -> dict[str, str]:
