@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, Named, substitute
 from python_ivm.algebra.nodes import COUNT, Aggregate, Filter, Node, Project, Sort, Window
-from python_ivm.bind.query import Query
+from python_ivm.bind.query import NO_HINTS, Hints, Query
 from python_ivm.sources.clock import readings
 from python_ivm.state.counters import Counter, Rows
 from python_ivm.state.maps import entries, is_map, of_entries
@@ -44,6 +44,7 @@ class Layout:
         columns: The public view's column names as the user spells them.
         compared: The keys of a bag that its rows are found by beside their hash: of nested values
             too many have the same one, as it passes over the NULLs in them.
+        hints: How a build should be computed.
     """
 
     input: Node
@@ -56,6 +57,7 @@ class Layout:
     sort: Sort | None = None
     columns: tuple[str, ...] = field(default=())
     compared: frozenset[str] = frozenset()
+    hints: Hints = NO_HINTS
 
     @property
     def view_asks_clock(self) -> bool:
@@ -177,6 +179,7 @@ def _aggregate_layout(
         condition=substitute(condition, shown) if condition is not None else None,
         sort=_substituted(sort, shown) if sort is not None else None,
         columns=query.columns,
+        hints=query.hints,
     )
 
 
@@ -227,4 +230,5 @@ def _bag_layout(
         sort=sort,
         columns=query.columns,
         compared=frozenset(compared),
+        hints=query.hints,
     )
