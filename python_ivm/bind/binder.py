@@ -20,6 +20,7 @@ from python_ivm.bind.scope import Cte, Ctes, renamed
 from python_ivm.bind.select import SelectBinder
 from python_ivm.bind.set_operations import set_operation
 from python_ivm.bind.subqueries.domain import Domains
+from python_ivm.bind.ties import Kinds, break_ties
 from python_ivm.bind.union_types import Casts, of_one_type
 from python_ivm.bind.windows.session_windows import refuse_windows_again
 from python_ivm.errors import InvalidModel, NotYetImplemented
@@ -38,13 +39,16 @@ _RESERVED = frozenset(
 """Relations of the MERGE, which stand beside the model's own in one SELECT."""
 
 
-def bind(parsed: exp.Query, schemas: Schemas, casts: Casts | None = None) -> Query:
+def bind(
+    parsed: exp.Query, schemas: Schemas, casts: Casts | None = None, kinds: Kinds | None = None
+) -> Query:
     """Bind a model to its sources.
 
     Args:
         parsed: The model's tree, in which each table has its full name.
         schemas: The tables that it reads.
         casts: What the parts of unions are cast to; None casts nothing.
+        kinds: Knows the types of values that only break ties; None takes each as it is.
 
     Returns:
         The bound query.
@@ -65,9 +69,10 @@ def bind(parsed: exp.Query, schemas: Schemas, casts: Casts | None = None) -> Que
     refuse_windows_again(plan)
     columns = _spelling(parsed, [c.name for c in plan.schema], schemas)
     sources = tuple(dict.fromkeys(n.source for n in plan.walk() if isinstance(n, nodes.Scan)))
+    plan = break_ties(plan, kinds)
     if casts is not None:
         plan = of_one_type(plan, casts, binder.name)
-    plan = check(normalize(plan))
+    plan = check(break_ties(normalize(plan), kinds))
     _forget_positions(plan)
     chooses = binder.chooses or keeps_some(plan)
     partitions = tuple(hint for hint in hints_of(parsed) if hint.name in PARTITIONS)

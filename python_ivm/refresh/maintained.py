@@ -8,8 +8,10 @@ from functools import partial
 from python_ivm.algebra.term import Changes
 from python_ivm.bind.binder import bind
 from python_ivm.bind.query import Query
+from python_ivm.bind.ties import known_kinds
 from python_ivm.bind.union_types import Types, known
 from python_ivm.errors import InvalidModel, NotYetImplemented, Unsupported
+from python_ivm.functions.comparable import may_be_incomparable
 from python_ivm.optimize import compiled
 from python_ivm.optimize.context import Context
 from python_ivm.optimize.cost import Cost
@@ -23,7 +25,6 @@ from python_ivm.refresh import statements
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.reason import Reason, not_parsed, not_yet, planner_error
 from python_ivm.refresh.storable import (
-    may_be_incomparable,
     refuse_incomparable,
     refuse_intervals,
     refuse_own_names,
@@ -32,9 +33,8 @@ from python_ivm.refresh.type_probes import Described, Questions
 from python_ivm.render.plan_text import tree
 from python_ivm.sources.clock import CLOCK
 from python_ivm.state.bookmark import digest
-from python_ivm.state.counters import Recomputed
+from python_ivm.state.counters import Kept, Recomputed
 from python_ivm.state.layout import HASH, Layout, layout
-from python_ivm.state.maps import is_map
 from python_ivm.state.rows import nested_columns, row_hash
 
 
@@ -79,7 +79,8 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
     try:
         questions = Questions(model)
         casts = questions.casts if types is None else known(types)
-        query = bind(model.reading.tree, schemas, casts)
+        kinds = questions.kinds if types is None else known_kinds(types)
+        query = bind(model.reading.tree, schemas, casts, kinds)
         refuse_own_names(query)
         used = _used_columns(query)
         described: Described | None = None
@@ -95,7 +96,7 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
                 )
             questions.refuse_sessions(used)
             asked = questions.arguments(query)
-            types = asked | nested_columns(query, described) | questions.united
+            types = asked | nested_columns(query, described) | questions.united | questions.orders
         decided = layout(query, types)
         if null_aware_anti_join.__name__ not in model.request.without_passes:
             decided = replace(
@@ -115,7 +116,7 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
     except Exception as error:
         return planner_error(error, model.warehouse.failure)
     places = {table.key: f"#{number}" for number, table in enumerate(model.tables, 1)}
-    kinds = {
+    read = {
         places.get(node, node): {c: kind_of(schemas, node, c) for c in columns}
         for node, columns in used.items()
     }
@@ -124,14 +125,14 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
     if decided.is_bag:
         values = [key.expression for key in decided.keys]
         stored.append((HASH, row_hash(values).sql(dialect=DIALECT)))
-    fingerprint = digest(stored, tree(query.plan, places), kinds)
+    fingerprint = digest(stored, tree(query.plan, places), read)
     comparable = not (_any_values(decided) and may_be_incomparable(_texts(model)))
     return Maintained(query, decided, types, fingerprint, comparable)
 
 
 def _any_values(decided: Layout) -> bool:
     """Whether a counter is of a type that the planner does not know."""
-    return any(isinstance(counter, Recomputed) for counter in decided.counters)
+    return any(isinstance(counter, (Kept, Recomputed)) for counter in decided.counters)
 
 
 def _texts(model: Model) -> list[str]:
@@ -143,8 +144,6 @@ def _texts(model: Model) -> list[str]:
 def _check_storable(
     questions: Questions, query: Query, decided: Layout, described: Described
 ) -> None:
-    if decided.is_bag:
-        refuse_incomparable([c for c in described if not is_map(c[1])])
     if may_be_incomparable(_texts(questions.model)):
         for keys in questions.groups(query):
             refuse_incomparable(keys)

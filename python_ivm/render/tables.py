@@ -78,7 +78,8 @@ def view_query(layout: Layout, state: exp.Table) -> exp.Query:
     if not layout.is_bag:
         return bare(_sorted(select.select(*items), sort))
     stored = exp.Select().from_(state.copy())
-    once = [exp.column(k.name, quoted=True) for k in layout.keys]
+    held = [*(k.name for k in layout.keys), *(c.name for c in layout.counters[1:])]
+    once = [exp.column(name, quoted=True) for name in held]
     repeated = (
         stored.select(*(c.copy() for c in once))
         .lateral(f"explode(sequence(2, {COUNT})) copies as __ivm_copy__")

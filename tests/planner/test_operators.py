@@ -9,6 +9,7 @@ import pytest
 from sqlglot import exp
 
 from python_ivm import optimize
+from python_ivm.functions.comparable import may_be_incomparable
 from python_ivm.optimize import Pass, predicate_ordering
 from python_ivm.optimize.analysis.bounds import is_bound
 from python_ivm.optimize.context import Context
@@ -16,7 +17,6 @@ from python_ivm.optimize.cost import Cost
 from python_ivm.refresh import incremental
 from python_ivm.refresh.changed_keys import ChangedKeys
 from python_ivm.refresh.statement import Strategy
-from python_ivm.refresh.storable import may_be_incomparable
 from python_ivm.state.merge import Merge
 from tests.planner.compare import assert_same
 from tests.planner.lake import Lake
