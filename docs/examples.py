@@ -47,6 +47,11 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "text": "string",
     },
     "devices": {"k": "bigint", "name": "string"},
+    "r": {
+        "id": "bigint", "k": "bigint", "v": "bigint", "m": "map<string,int>",
+        "n": "struct<mm:map<string,array<map<int,string>>>>",
+        "st": "array<struct<a:int,m:map<string,int>>>", "j": "variant", "s": "string",
+    },
     "sessions": {"s": "struct<start:timestamp,end:timestamp>", "k": "bigint", "n": "bigint"},
     **{f"t{n}": {"k": "bigint", "v": "bigint"} for n in range(17)},  # for chains of joins
 }  # fmt: skip

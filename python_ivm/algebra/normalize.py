@@ -12,6 +12,7 @@ from python_ivm.algebra import nodes
 from python_ivm.algebra.columns import ColumnRef, Named, columns_of, substitute
 from python_ivm.algebra.conditions import common_conjuncts
 from python_ivm.algebra.nodes import Node
+from python_ivm.algebra.ties import tie
 from python_ivm.algebra.walks import bottom_up, from_the_top, readers, rewritten
 
 
@@ -175,7 +176,7 @@ def total_order(plan: Node) -> Node:
         known = {key.this for key in node.order}
         ties = [c.expression() for c in node.schema if c.expression() not in known]
         return replace(
-            node, order=(*node.order, *(exp.Ordered(this=t, nulls_first=True) for t in ties))
+            node, order=(*node.order, *(exp.Ordered(this=tie(t), nulls_first=True) for t in ties))
         )
 
     top = plan

@@ -14,17 +14,19 @@ from python_ivm.algebra.nodes import Node
 from python_ivm.algebra.normalize import keeps_some, normalize
 from python_ivm.bind.clauses import modifiers
 from python_ivm.bind.grouping.order_by import order_key
-from python_ivm.bind.query import COPIES, VIEW, Query
+from python_ivm.bind.query import COPIES, VIEW, Hints, Query
 from python_ivm.bind.recursion import is_recursive, recursion, refuse_endless
 from python_ivm.bind.scope import Cte, Ctes, renamed
 from python_ivm.bind.select import SelectBinder
 from python_ivm.bind.set_operations import set_operation
 from python_ivm.bind.subqueries.domain import Domains
+from python_ivm.bind.ties import Kinds, break_ties
 from python_ivm.bind.union_types import Casts, of_one_type
 from python_ivm.bind.windows.session_windows import refuse_windows_again
 from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.functions.aggregates import has_aggregate
 from python_ivm.parse.clock_calls import NAMES, calls, with_readings
+from python_ivm.parse.hints import JOINS, PARTITIONS, hints_of
 from python_ivm.parse.trees import position
 from python_ivm.qualify.checks.determinism import check_deterministic
 from python_ivm.qualify.qualify import qualify
@@ -37,13 +39,16 @@ _RESERVED = frozenset(
 """Relations of the MERGE, which stand beside the model's own in one SELECT."""
 
 
-def bind(parsed: exp.Query, schemas: Schemas, casts: Casts | None = None) -> Query:
+def bind(
+    parsed: exp.Query, schemas: Schemas, casts: Casts | None = None, kinds: Kinds | None = None
+) -> Query:
     """Bind a model to its sources.
 
     Args:
         parsed: The model's tree, in which each table has its full name.
         schemas: The tables that it reads.
         casts: What the parts of unions are cast to; None casts nothing.
+        kinds: Knows the types of values that only break ties; None takes each as it is.
 
     Returns:
         The bound query.
@@ -64,12 +69,15 @@ def bind(parsed: exp.Query, schemas: Schemas, casts: Casts | None = None) -> Que
     refuse_windows_again(plan)
     columns = _spelling(parsed, [c.name for c in plan.schema], schemas)
     sources = tuple(dict.fromkeys(n.source for n in plan.walk() if isinstance(n, nodes.Scan)))
+    plan = break_ties(plan, kinds)
     if casts is not None:
         plan = of_one_type(plan, casts, binder.name)
-    plan = check(normalize(plan))
+    plan = check(break_ties(normalize(plan), kinds))
     _forget_positions(plan)
     chooses = binder.chooses or keeps_some(plan)
-    return Query(plan, columns, sources, chooses, _clock_elsewhere(plan))
+    partitions = tuple(hint for hint in hints_of(parsed) if hint.name in PARTITIONS)
+    hints = Hints(binder.join_hints, partitions)
+    return Query(plan, columns, sources, chooses, _clock_elsewhere(plan), hints)
 
 
 def _column_names(tree: exp.Query, schemas: Schemas) -> set[str]:
@@ -157,12 +165,14 @@ class Binder:
         taken: The relation names that are taken.
         domains: The rows for whose values correlated subqueries are evaluated.
         chooses: Whether Spark may give several results for the model, of which the plan gives one.
+        join_hints: By relation, the names of the user's hints of how to join it.
     """
 
     schemas: Schemas
     taken: set[str] = field(default_factory=lambda: set(_RESERVED))
     domains: Domains = field(default_factory=Domains)
     chooses: bool = False
+    join_hints: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def name(self, wanted: str) -> str:
         """A relation name that nothing else in the plan has."""
@@ -259,6 +269,16 @@ class Binder:
         raise NotYetImplemented(
             f"{source.key.upper()} in FROM", operator=source.key.upper(), **position(source)
         )
+
+    def hint(self, select: exp.Select, alias: str, relation: str) -> None:
+        """Note how a SELECT's hints say to join a relation of its FROM."""
+        found = [
+            hint.name
+            for hint in hints_of(select)
+            if hint.name in JOINS and any(a and a[-1].lower() == alias for a in hint.arguments)
+        ]
+        if found:
+            self.join_hints[relation] = tuple(found)
 
     def _cte(self, cte: Cte, alias: str) -> Node:
         """A CTE is bound once; where it is named again, it is the same relation renamed."""

@@ -131,6 +131,7 @@ def _relation(select: SelectScope, source: exp.Expr) -> Node:
         return generators.table_function(select, source)
     alias, node = select.binder.relation(source, select.ctes)
     select.show(alias, node.schema)
+    select.binder.hint(select.tree, alias, _name(node))
     return node
 
 

@@ -84,6 +84,9 @@ class ModelScope(Protocol):
     def relation(self, source: exp.Expr, ctes: Ctes) -> tuple[str, Node]:
         """The alias of an item of FROM, and the item bound."""
 
+    def hint(self, select: exp.Select, alias: str, relation: str) -> None:
+        """Note how a SELECT's hints say to join a relation of its FROM."""
+
     def domain(self, node: Node, relation: str, items: Sequence[Named]) -> Bindings:
         """The distinct values of rows for which a correlated subquery is evaluated."""
 

@@ -286,6 +286,8 @@ class SelectBinder:
             if value and clause not in _KNOWN_CLAUSES:
                 shown = _CLAUSES.get(clause, clause.rstrip("_").upper())
                 raise NotYetImplemented(shown, operator=shown, **position(self.tree))
+        if any(isinstance(item, exp.QueryTransform) for item in self.tree.expressions):
+            raise NotYetImplemented("TRANSFORM", operator="TRANSFORM", **position(self.tree))
 
 
 def _outermost_subqueries(expression: exp.Expr) -> list[exp.Expr]:

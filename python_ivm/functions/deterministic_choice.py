@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from python_ivm.algebra.conditions import not_null
+from python_ivm.algebra.ties import tie
 from python_ivm.errors import NotYetImplemented
 from python_ivm.functions.aggregates import (
     MAINTAINED,
@@ -70,7 +71,7 @@ class RowOrder:
         """A value that sorts as the rows do, after ``before``; never NULL."""
         if self.numbered and not before:
             return self.columns[0].copy()
-        return struct(*before, *self.columns)
+        return struct(*before, *(tie(column) for column in self.columns))
 
 
 def is_choice(call: exp.Expr) -> bool:
@@ -131,7 +132,7 @@ def determined(
     if name == "count_if" and not is_distinct(function):
         return whole(exp.Count(this=exp.Case().when(given[0].copy(), exp.Literal.number(1))))
     if name == "any_value":
-        return whole(exp.Min(this=given[0].copy()))
+        return whole(exp.Min(this=tie(given[0])))
     if name in ("first", "first_value", "last", "last_value"):
         return whole(_end(given[0], name.startswith("first"), order, ignores_nulls(call)))
     if name in ("max_by", "min_by"):
@@ -153,7 +154,7 @@ def determined(
 def _end(value: exp.Expr, is_first: bool, order: RowOrder, present_only: bool) -> exp.Expr:
     """The value of the first or the last row; of a call by itself, the least or the greatest."""
     if order.alone:
-        return exp.Min(this=value.copy()) if is_first else exp.Max(this=value.copy())
+        return exp.Min(this=tie(value)) if is_first else exp.Max(this=tie(value))
     key = present(value, order.key()) if present_only else order.key()
     return _call("min_by" if is_first else "max_by", value, key)
 

@@ -8,7 +8,11 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError
 
+from python_ivm.parse.hints import attach, numbered
+from python_ivm.parse.identifiers import with_constant_names
 from python_ivm.parse.pipe_syntax import without_pipes
+from python_ivm.parse.shifts import unsigned_shift, with_marked_shifts
+from python_ivm.parse.variant_paths import name_paths, variant_get, with_bracketed_paths
 
 _AS_WRITTEN = frozenset(
     {
@@ -48,7 +52,8 @@ class SparkSql(Spark):
     given; and percentiles ``WITHIN GROUP`` are not approximate. So these functions are read under
     names that sqlglot does not know; those with formats then become what sqlglot knows, if it
     writes that as it was. The word ``window`` begins a clause only before a name and AS.
-    The pipe syntax is read as nested SELECTs.
+    The pipe syntax is read as nested SELECTs, ``identifier('t')`` as the name, ``v:path`` as a
+    call; hints are put beside the tree.
     (sqlglot's parser and generator cannot be derived from: with ``sqlglotc`` installed they are
     compiled.)
     """
@@ -60,15 +65,23 @@ class SparkSql(Spark):
 
     def parse(self, sql: str, **opts: Any) -> list[exp.Expr | None]:
         """Read statements."""
-        tokens = without_pipes(self.tokenize(sql))
-        return _unmasked(self.parser(**opts).parse(_masked(tokens), sql))
+        tokens, hints = numbered(self._tokens(sql), sql)
+        trees = _unmasked(self.parser(**opts).parse(_masked(without_pipes(tokens)), sql))
+        for tree in trees:
+            if tree is not None and hints:
+                attach(tree, hints, self.tokenizer())
+        return trees
 
     def parse_into(
         self, expression_type: exp.IntoType, sql: str, **opts: Any
     ) -> list[exp.Expr | None]:
         """Read a part of a statement."""
-        tokens = _masked(self.tokenize(sql))
+        tokens = _masked(self._tokens(sql))
         return _unmasked(self.parser(**opts).parse_into(expression_type, tokens, sql))
+
+    def _tokens(self, sql: str) -> list[Token]:
+        tokens = with_constant_names(self.tokenize(sql))
+        return with_marked_shifts(with_bracketed_paths(tokens, sql))
 
 
 def _masked(tokens: list[Token]) -> list[Token]:
@@ -126,12 +139,44 @@ def _understood(node: exp.Expr) -> exp.Expr:
     if isinstance(node, exp.Add) and isinstance(node.parent, _STRONGER):
         behind = isinstance(node.parent, exp.Sub) and node.arg_key == "this"
         return node if behind else exp.paren(node)  # an interval of several units
+    if isinstance(node, exp.Values):
+        return _named_by_its_last_row(node)
+    if isinstance(node, exp.Select):
+        name_paths(node)
+        return _with_its_own_joins(node)
+    if isinstance(node, (exp.Bracket, exp.BitwiseRightShift)):
+        return variant_get(node) or unsigned_shift(node) or node
     if not isinstance(node, exp.Anonymous) or not node.name.startswith(_MASK):
         return node
     node.set("this", node.name.removeprefix(_MASK))
     if node.name.upper() in _WITH_FORMATS:
         return _with_format(node)
     return _named_struct(node) or node
+
+
+def _named_by_its_last_row(values: exp.Values) -> exp.Values:
+    """``VALUES 1, 2 AS t(x)``, of which sqlglot gives the name to the last value, in place."""
+    row = values.expressions[-1].expressions if values.expressions else []
+    value = row[0] if len(row) == 1 else None
+    if isinstance(value, exp.Alias):
+        alias = values.args.get("alias") or exp.TableAlias()
+        alias.set("this", value.args["alias"].copy())
+        values.set("alias", alias)
+        value.replace(value.this)
+    return values
+
+
+def _with_its_own_joins(select: exp.Select) -> exp.Select:
+    """``FROM a JOIN b SELECT …``, of which sqlglot gives the joins to ``a``, in place."""
+    from_ = select.args.get("from_")
+    if from_ is None:
+        return select
+    for clause in ("joins", "laterals"):
+        found = from_.this.args.get(clause)
+        if found:
+            from_.this.set(clause, None)
+            select.set(clause, [*found, *(select.args.get(clause) or [])])
+    return select
 
 
 def _with_format(call: exp.Anonymous) -> exp.Expr:

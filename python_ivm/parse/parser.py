@@ -37,11 +37,11 @@ _AS_WRITTEN = frozenset(
 
 
 def essence(sql: str) -> str:
-    """A text without comments and layout, and with keywords and functions in capitals.
+    """A text without comments, hints and layout, and with keywords and functions in capitals.
 
     What a library makes of the text would change with its versions.
     """
-    tokens = list(DIALECT.tokenize(sql))
+    tokens = [t for t in DIALECT.tokenize(sql) if t.token_type is not TokenType.HINT]
     words = []
     for number, token in enumerate(tokens):
         word = sql[token.start : token.end + 1]
@@ -78,6 +78,9 @@ class TableReference:
     def key(self) -> str:
         """The name by which the planner knows the table."""
         return table_key(self.parts)
+
+
+_MODIFIERS = ("with_", "order", "limit", "offset")
 
 
 def parse(sql: str) -> exp.Query:
@@ -128,7 +131,7 @@ def parse(sql: str) -> exp.Query:
     if isinstance(query, exp.Subquery):
         query = _without_parentheses(query)
     if isinstance(query, exp.Values):
-        query = exp.Select().select("*").from_(query, copy=False)
+        query = _of_rows(query)
     if isinstance(query, exp.Alias):
         raise NotParsed(
             "The model is a TABLE without a SELECT", hint="Write SELECT * FROM before it."
@@ -142,7 +145,7 @@ def parse(sql: str) -> exp.Query:
 
 def _without_parentheses(query: exp.Subquery) -> exp.Expr:
     """The query in parentheses; what stands around them is a query of its own."""
-    around = {k: query.args[k] for k in ("with_", "order", "limit", "offset") if query.args.get(k)}
+    around = {k: query.args[k] for k in _MODIFIERS if query.args.get(k)}
     if not around:
         inner = query.this
         return _without_parentheses(inner) if isinstance(inner, exp.Subquery) else inner
@@ -150,6 +153,14 @@ def _without_parentheses(query: exp.Subquery) -> exp.Expr:
         query.set(clause, None)
     query.set("alias", exp.TableAlias(this=exp.to_identifier("in_parentheses")))
     return exp.Select(**around).select("*").from_(query, copy=False)
+
+
+def _of_rows(values: exp.Values) -> exp.Select:
+    """``VALUES (1), (2) LIMIT 1`` as a SELECT."""
+    around = {k: values.args[k] for k in _MODIFIERS if values.args.get(k)}
+    for clause in around:
+        values.set(clause, None)
+    return exp.Select(**around).select("*").from_(values, copy=False)
 
 
 def without_terminator(sql: str) -> str:

@@ -14,6 +14,7 @@ _KINDS = {
     "AND": TokenType.AND, "AS": TokenType.ALIAS, "REPLACE": TokenType.REPLACE,
     "EXCEPT": TokenType.EXCEPT, "GROUP_BY": TokenType.GROUP_BY,
 }  # fmt: skip
+_NESTED_TYPES = frozenset({TokenType.STRUCT, TokenType.ARRAY, TokenType.MAP})
 
 
 def with_depths(tokens: Tokens) -> Iterator[tuple[Token, int]]:
@@ -23,6 +24,19 @@ def with_depths(tokens: Tokens) -> Iterator[tuple[Token, int]]:
         depth -= token.token_type is TokenType.R_PAREN
         yield token, depth
         depth += token.token_type is TokenType.L_PAREN
+
+
+def with_types(tokens: Tokens) -> Iterator[tuple[Token, bool]]:
+    """The tokens, each with whether it stands between the angle brackets of a type."""
+    depth = 0
+    before: Token | None = None
+    for token in tokens:
+        if token.token_type is TokenType.LT:
+            depth += depth > 0 or (before is not None and before.token_type in _NESTED_TYPES)
+        yield token, depth > 0
+        if token.token_type is TokenType.GT:
+            depth -= depth > 0
+        before = token
 
 
 def outside(tokens: Tokens) -> Tokens:

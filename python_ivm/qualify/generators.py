@@ -59,6 +59,8 @@ def _default_names(call: exp.Expr, type_of: Callable[[exp.Expr], exp.DataType]) 
         name = call.name.lower()
         if name == "range":
             return ["id"]
+        if name in ("variant_explode", "variant_explode_outer"):
+            return ["pos", "key", "value"]
         if name == "json_tuple":
             return [f"c{n}" for n in range(len(call.expressions) - 1)]
         if name == "inline_outer":

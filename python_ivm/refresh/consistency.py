@@ -12,8 +12,10 @@ from sqlglot import exp
 from python_ivm.algebra.columns import Named
 from python_ivm.algebra.normalize import without_top_order
 from python_ivm.bind.binder import bind
+from python_ivm.bind.ties import known_kinds
 from python_ivm.bind.union_types import Types, known
 from python_ivm.errors import InvalidModel
+from python_ivm.functions.comparable import comparable
 from python_ivm.parse import clock_calls as clock
 from python_ivm.parse.modifiers import without_order
 from python_ivm.parse.parser import DIALECT, parse, pin_versions, quoted_name, table_references
@@ -26,7 +28,6 @@ from python_ivm.render.renderer import Renderer, listed
 from python_ivm.render.sources import relation_name, source_relations, text
 from python_ivm.sources.clock import Clock, Instant
 from python_ivm.sources.history import SourceVersion
-from python_ivm.state.maps import entries, is_map
 from python_ivm.state.sum_types import Kind, SqlType
 
 EXPECTED = "expected"
@@ -115,7 +116,8 @@ def one_of_several(
         A query without ORDER BY and LIMIT at the top; None if the text itself has one result.
     """
     model = Model(Request("", sql, ("", ""), ("", "")), CachedWarehouse(warehouse))
-    query = bind(model.reading.tree, model.schemas(), known(types or {}))
+    found = types or {}
+    query = bind(model.reading.tree, model.schemas(), known(found), known_kinds(found))
     if not query.chooses:
         return None
     read = {
@@ -151,11 +153,7 @@ def _comparison(expected: str, actual: str, columns: Mapping[str, str]) -> str:
 
 def _comparable(column: exp.Column, kind: str) -> exp.Expr:
     """A column as something that Spark can compare."""
-    if is_map(kind):
-        return entries(column)
-    if any(incomparable in kind.lower() for incomparable in ("map<", "variant")):
-        return exp.Anonymous(this="to_json", expressions=[column])
-    return column
+    return comparable(column, kind)
 
 
 def _difference(exact: list[Named], floating: list[str]) -> exp.Expr:

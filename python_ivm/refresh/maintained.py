@@ -9,8 +9,10 @@ from python_ivm.algebra.definitions import definitions
 from python_ivm.algebra.term import Changes
 from python_ivm.bind.binder import bind
 from python_ivm.bind.query import Query
+from python_ivm.bind.ties import known_kinds
 from python_ivm.bind.union_types import Types, known
 from python_ivm.errors import InvalidModel, NotYetImplemented, Unsupported
+from python_ivm.functions.comparable import may_be_incomparable
 from python_ivm.functions.failures import Failures
 from python_ivm.optimize import compiled
 from python_ivm.optimize.context import Context
@@ -26,7 +28,6 @@ from python_ivm.refresh import statements
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.reason import Reason, not_parsed, not_yet, planner_error
 from python_ivm.refresh.storable import (
-    may_be_incomparable,
     refuse_incomparable,
     refuse_intervals,
     refuse_own_names,
@@ -35,9 +36,8 @@ from python_ivm.refresh.type_probes import Described, Questions
 from python_ivm.render.plan_text import tree
 from python_ivm.sources.clock import CLOCK
 from python_ivm.state.bookmark import digest
-from python_ivm.state.counters import Recomputed
+from python_ivm.state.counters import Kept, Recomputed
 from python_ivm.state.layout import CHECK, HASH, Layout, layout
-from python_ivm.state.maps import is_map
 from python_ivm.state.rows import nested_columns, row_hash
 
 
@@ -84,7 +84,8 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
     try:
         questions = Questions(model)
         casts = questions.casts if types is None else known(types)
-        query = bind(model.reading.tree, schemas, casts)
+        kinds = questions.kinds if types is None else known_kinds(types)
+        query = bind(model.reading.tree, schemas, casts, kinds)
         refuse_own_names(query)
         used = _used_columns(query)
         described: Described | None = None
@@ -100,7 +101,7 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
                 )
             questions.refuse_sessions(used)
             asked = questions.arguments(query)
-            types = asked | nested_columns(query, described) | questions.united
+            types = asked | nested_columns(query, described) | questions.united | questions.orders
         failures = Failures(definitions(query.plan, partial(kind_of, schemas)), model.ansi)
         decided = layout(query, types, failures)
         net = sources_to_net(decided, failures)
@@ -122,7 +123,7 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
     except Exception as error:
         return planner_error(error, model.warehouse.failure)
     places = {table.key: f"#{number}" for number, table in enumerate(model.tables, 1)}
-    kinds = {
+    read = {
         places.get(node, node): {c: kind_of(schemas, node, c) for c in columns}
         for node, columns in used.items()
     }
@@ -133,14 +134,14 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
         stored.append((HASH, row_hash(values).sql(dialect=DIALECT)))
     if decided.check is not None:
         stored.append((CHECK, decided.check.sql(dialect=DIALECT)))
-    fingerprint = digest(stored, tree(query.plan, places), kinds)
+    fingerprint = digest(stored, tree(query.plan, places), read)
     comparable = not (_any_values(decided) and may_be_incomparable(_texts(model)))
     return Maintained(query, decided, types, fingerprint, comparable, net)
 
 
 def _any_values(decided: Layout) -> bool:
     """Whether a counter is of a type that the planner does not know."""
-    return any(isinstance(counter, Recomputed) for counter in decided.counters)
+    return any(isinstance(counter, (Kept, Recomputed)) for counter in decided.counters)
 
 
 def _texts(model: Model) -> list[str]:
@@ -152,8 +153,6 @@ def _texts(model: Model) -> list[str]:
 def _check_storable(
     questions: Questions, query: Query, decided: Layout, described: Described
 ) -> None:
-    if decided.is_bag:
-        refuse_incomparable([c for c in described if not is_map(c[1])])
     if may_be_incomparable(_texts(questions.model)):
         for keys in questions.groups(query):
             refuse_incomparable(keys)

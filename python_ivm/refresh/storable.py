@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from python_ivm.algebra.nodes import Filter, Project, Sort
 from python_ivm.bind.query import Query
@@ -12,11 +11,6 @@ from python_ivm.refresh.type_probes import Described
 
 _INTERVAL = re.compile(r"\binterval\b(?!:)", re.I)
 """A type that holds an interval; not a field of that name."""
-
-_INCOMPARABLE = re.compile(
-    r"\b(map\w*|\w+_map|variant\w*|\w*_variant\w*|\w+_json|from_xml)\b", re.I
-)
-"""Types, and functions that may make them, whose values Spark cannot compare."""
 
 
 def refuse_own_names(query: Query) -> None:
@@ -64,8 +58,3 @@ def refuse_incomparable(columns: Described) -> None:
                 f"Column {name} of type {kind}, which Spark cannot compare,",
                 hint="Show its entries as columns or as an array of structs.",
             )
-
-
-def may_be_incomparable(texts: Iterable[str]) -> bool:
-    """Whether a type or a query's text names what Spark may not be able to compare."""
-    return any(_INCOMPARABLE.search(text) for text in texts)

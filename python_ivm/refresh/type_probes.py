@@ -14,8 +14,10 @@ from python_ivm.algebra.columns import Named
 from python_ivm.algebra.nodes import Aggregate, Node, Project, UnionAll
 from python_ivm.algebra.normalize import normalize
 from python_ivm.bind.query import Query
+from python_ivm.bind.ties import ORDERS, break_ties, text
 from python_ivm.bind.union_types import key
 from python_ivm.errors import NotYetImplemented
+from python_ivm.functions.comparable import is_comparable, may_leave_ties
 from python_ivm.parse.parser import DIALECT, quoted_name
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.statements import state_query
@@ -43,6 +45,13 @@ class Questions:
 
     model: Model
     united: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    _compared: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def orders(self) -> dict[str, Mapping[str, str]]:
+        """The types by which ties are broken, as :func:`.ties.known_kinds` takes them."""
+        found = {value: kind for value, kind in self._compared.items() if not is_comparable(kind)}
+        return {ORDERS: found} if found else {}
 
     @cached_property
     def _current(self) -> dict[str, SourceChange]:
@@ -79,6 +88,25 @@ class Questions:
                     f"A set operation of columns of type {kind}", operator="UNION"
                 )
         return casts
+
+    def kinds(self, rows: Node, values: Sequence[exp.Expr]) -> Mapping[str, str]:
+        """The types of those values over a plan's rows that Spark cannot compare, by text."""
+        if not self._may_leave_ties:
+            return {}
+        asked = [value for value in values if text(value) not in self._compared]
+        if asked:
+            items = tuple(Named(f"v{number}", value) for number, value in enumerate(asked, 1))
+            typed = break_ties(normalize(Project(rows, "typed", items)), self.kinds)
+            shown = tuple(Named(column.name, column.expression()) for column in typed.schema)
+            described = zip(asked, self._types(typed, shown), strict=True)
+            self._compared |= {text(value): kind for value, (_, kind) in described}
+        known = {text(value): self._compared[text(value)] for value in values}
+        return {value: kind for value, kind in known.items() if not is_comparable(kind)}
+
+    @cached_property
+    def _may_leave_ties(self) -> bool:
+        kinds = [kind for t in self.model.schemas().values() for kind in t.columns.values()]
+        return may_leave_ties([*kinds, self.model.reading.text])
 
     def state(self, query: Query, decided: Layout) -> Described:
         """The columns of a state.
@@ -132,7 +160,7 @@ class Questions:
     def _columns(self, node: Node) -> list[str]:
         """The types of a plan's columns; the plan is not normalized yet."""
         columns = [Named(f"c{n}", column.expression()) for n, column in enumerate(node.schema, 1)]
-        rows = normalize(Project(node, "typed", tuple(columns)))
+        rows = break_ties(normalize(Project(node, "typed", tuple(columns))), self.kinds)
         items = tuple(Named(column.name, column.expression()) for column in rows.schema)
         try:
             described = self._types(rows, items)

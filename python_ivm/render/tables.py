@@ -5,6 +5,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from python_ivm.algebra.nodes import COUNT, Sort
+from python_ivm.parse.hints import Hint
+from python_ivm.parse.trees import from_items
 from python_ivm.render.renderer import Renderer, bare, listed
 from python_ivm.state.contents import contents
 from python_ivm.state.layout import HASH, Layout
@@ -21,7 +23,43 @@ def build_query(layout: Layout, renderer: Renderer) -> exp.Query:
     leading = {layout.counters[0].name: 0, HASH: 1}
     items = sorted(select.selects, key=lambda item: leading.get(item.alias_or_name, 2))
     select.set("expressions", items)
-    return renderer.with_ctes(select)
+    query = renderer.with_ctes(select)
+    _hint(query, layout)
+    return query
+
+
+def _hint(query: exp.Query, layout: Layout) -> None:
+    """Write the user's hints where the build joins what they name, and at its top, in place."""
+    joins = layout.hints.joins
+    for select in query.find_all(exp.Select) if joins else ():
+        for name in (item.alias_or_name for item in from_items(select)):
+            relation = exp.to_identifier(name, quoted=True)
+            _add_hints(select, [(how, [relation]) for how in joins.get(name, ())])
+    if isinstance(query, exp.Select):
+        _add_hints(query, [found for h in layout.hints.partitions if (found := _stored(h, layout))])
+
+
+def _stored(hint: Hint, layout: Layout) -> tuple[str, list[exp.Expr]] | None:
+    """A hint over the state's columns; None if it names only columns that the state lacks."""
+    shown = {item.name: item.expression for item in layout.items}
+    own = {name: column for name, column in shown.items() if isinstance(column, exp.Column)}
+    arguments: list[exp.Expr] = []
+    for *_, last in hint.arguments:
+        if last.isdigit():
+            arguments.append(exp.Literal.number(last))
+        elif last.lower() in own:
+            arguments.append(own[last.lower()].copy())
+    return (hint.name, arguments) if arguments or not hint.arguments else None
+
+
+def _add_hints(select: exp.Select, hints: list[tuple[str, list[exp.Expr]]]) -> None:
+    if not hints:
+        return
+    written = select.args.get("hint") or exp.Hint(expressions=[])
+    for name, arguments in hints:
+        hint = exp.Anonymous(this=name, expressions=arguments) if arguments else exp.Var(this=name)
+        written.append("expressions", hint)
+    select.set("hint", written)
 
 
 def view_query(layout: Layout, state: exp.Table) -> exp.Query:
@@ -40,7 +78,8 @@ def view_query(layout: Layout, state: exp.Table) -> exp.Query:
     if not layout.is_bag:
         return bare(_sorted(select.select(*items), sort))
     stored = exp.Select().from_(state.copy())
-    once = [exp.column(k.name, quoted=True) for k in layout.keys]
+    held = [*(k.name for k in layout.keys), *(c.name for c in layout.counters[1:])]
+    once = [exp.column(name, quoted=True) for name in held]
     repeated = (
         stored.select(*(c.copy() for c in once))
         .lateral(f"explode(sequence(2, {COUNT})) copies as __ivm_copy__")

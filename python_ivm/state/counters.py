@@ -256,6 +256,27 @@ class Recomputed(Counter):
         return None
 
 
+@dataclass(frozen=True)
+class Kept(OfArgument):
+    """A column of a bag that Spark cannot compare; a key is its comparable form."""
+
+    def build(self) -> exp.Expr:
+        """Any of the values, as all of a group are the same."""
+        return exp.AnyValue(this=self.argument.copy())
+
+    def contributions(self, count: exp.Expr, inserts_only: bool) -> tuple[Named, ...]:
+        """The value, of rows that came and that went."""
+        return (Named(self.name, self.build()),)
+
+    def merged(self) -> exp.Expr:
+        """The stored value."""
+        return stored(self.name)
+
+    def moves(self, changed: str) -> exp.Expr | None:
+        """When the row's count does."""
+        return Rows().moves(changed)
+
+
 def is_negative(count: exp.Expr) -> exp.Expr:
     """Whether a signed multiplicity is one of rows that went."""
     return exp.LT(this=operand(count.copy()), expression=exp.Literal.number(0))

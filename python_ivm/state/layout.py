@@ -12,14 +12,15 @@ from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, Named, substitute
 from python_ivm.algebra.nodes import COUNT, Aggregate, Filter, Node, Project, Sort, Window
-from python_ivm.bind.query import Query
+from python_ivm.bind.query import NO_HINTS, Hints, Query
+from python_ivm.functions.comparable import comparable, is_comparable
 from python_ivm.functions.failures import Failures
 from python_ivm.sources.clock import readings
-from python_ivm.state.counters import Counter, Rows
-from python_ivm.state.maps import entries, is_map, of_entries
+from python_ivm.state.counters import Counter, Kept, Rows
 from python_ivm.state.measures import Measures, is_storable, summed_arguments
 from python_ivm.state.ordered_float_sums import in_order
 from python_ivm.state.rows import VIEW
+from python_ivm.state.stored_forms import has_stored_form, shown_form, stored_form
 
 HASH = "__ivm_hash__"
 """The column of a bag's state by which its rows are found; what was found is then compared."""
@@ -52,6 +53,7 @@ class Layout:
         check: What is stored as :data:`CHECK`, over the state's columns: the hash of what the view
             computes by expressions that can fail. So a group for which one does fails the commit
             rather than those who read the view. None if none can.
+        hints: How a build should be computed.
     """
 
     input: Node
@@ -65,6 +67,7 @@ class Layout:
     columns: tuple[str, ...] = field(default=())
     compared: frozenset[str] = frozenset()
     check: exp.Expr | None = None
+    hints: Hints = NO_HINTS
 
     @property
     def view_asks_clock(self) -> bool:
@@ -194,6 +197,7 @@ def _aggregate_layout(
         condition=substitute(condition, shown) if condition is not None else None,
         sort=_substituted(sort, shown) if sort is not None else None,
         columns=query.columns,
+        hints=query.hints,
     )
 
 
@@ -256,15 +260,23 @@ def _bag_layout(
     keys: list[Named] = []
     shown: list[Named] = []
     compared: set[str] = set()
+    counters: list[Counter] = [Rows()]
     for number, item in enumerate(items, 1):
-        name = item.name if is_storable(item.name) else f"__ivm_col_{number}__"
-        column = exp.column(name, quoted=True)
         kind = nested.get(item.name, "")
+        name = item.name if is_storable(item.name) else f"__ivm_col_{number}__"
+        if not has_stored_form(kind) and not is_comparable(kind):
+            kept = Kept(f"__ivm_value_{number}__", item.expression)
+            counters.append(kept)
+            compared.add(f"__ivm_key_{number}__")
+            keys.append(Named(f"__ivm_key_{number}__", comparable(item.expression, kind)))
+            shown.append(Named(item.name, exp.column(kept.name, quoted=True)))
+            continue
+        column = exp.column(name, quoted=True)
         if kind:
             compared.add(name)
-        if is_map(kind):
-            keys.append(Named(name, entries(item.expression)))
-            shown.append(Named(item.name, of_entries(column)))
+        if has_stored_form(kind):
+            keys.append(Named(name, stored_form(item.expression, kind)))
+            shown.append(Named(item.name, shown_form(column, kind)))
         else:
             keys.append(Named(name, item.expression))
             shown.append(Named(item.name, column))
@@ -283,11 +295,12 @@ def _bag_layout(
     return Layout(
         input=rows,
         keys=tuple(keys),
-        counters=(Rows(),),
+        counters=tuple(counters),
         is_bag=True,
         is_global=False,
         items=tuple(shown),
         sort=sort,
         columns=query.columns,
         compared=frozenset(compared),
+        hints=query.hints,
     )

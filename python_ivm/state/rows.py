@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from python_ivm.algebra.nodes import COUNT
 from python_ivm.bind.query import Query
+from python_ivm.functions.comparable import is_comparable
 from python_ivm.state.counters import change, stored
 
 VIEW = "__ivm_view__"
@@ -26,7 +27,7 @@ _NESTED = ("array<", "map<", "struct<", "variant")
 def nested_columns(
     query: Query, described: Sequence[tuple[str, str]]
 ) -> dict[str, Mapping[str, str]]:
-    """The columns of a query that hold other values.
+    """The columns of a query that hold other values, or that Spark cannot compare.
 
     Args:
         query: The bound query.
@@ -38,7 +39,11 @@ def nested_columns(
     """
     kinds = [kind for _, kind in described]
     columns = zip(query.plan.schema, kinds, strict=True)
-    nested = {c.name: kind for c, kind in columns if kind.lower().startswith(_NESTED)}
+    nested = {
+        c.name: kind
+        for c, kind in columns
+        if kind.lower().startswith(_NESTED) or not is_comparable(kind)
+    }
     return {VIEW: nested} if nested else {}
 
 

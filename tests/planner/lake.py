@@ -7,6 +7,7 @@ in seconds, and their results compared with the user's own query.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -32,6 +33,8 @@ from python_ivm.sources.history import Commit, DataFile, Detail, SourceVersion
 from tests.planner import generators
 
 Row = tuple[Any, ...]
+_OWN_SYNTAX = re.compile(r"\|>|identifier\(|>>>|values \d|\bfrom \S+ join\b.*\bselect\b", re.DOTALL)
+"""What sqlglot's own Spark does not read."""
 
 
 _LOWEST_MODE = """create macro lowest_mode(x) as list_min(list_transform(
@@ -241,7 +244,7 @@ class Lake:
         return self._translated[sql]
 
     def _translate(self, sql: str) -> str:
-        tree = sqlglot.parse(sql, read=DIALECT if "|>" in sql else "spark")[0]
+        tree = sqlglot.parse(sql, read=DIALECT if _OWN_SYNTAX.search(sql) else "spark")[0]
         assert tree is not None
         for table in list(tree.find_all(exp.Table)):
             if table.catalog.lower() == "spark_catalog":

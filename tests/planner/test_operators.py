@@ -9,6 +9,7 @@ import pytest
 from sqlglot import exp
 
 from python_ivm import optimize
+from python_ivm.functions.comparable import may_be_incomparable
 from python_ivm.optimize import Pass, predicate_ordering
 from python_ivm.optimize.analysis.bounds import is_bound
 from python_ivm.optimize.context import Context
@@ -16,7 +17,6 @@ from python_ivm.optimize.cost import Cost
 from python_ivm.refresh import incremental
 from python_ivm.refresh.changed_keys import ChangedKeys
 from python_ivm.refresh.statement import Strategy
-from python_ivm.refresh.storable import may_be_incomparable
 from python_ivm.state.merge import Merge
 from tests.planner.compare import assert_same
 from tests.planner.lake import Lake
@@ -40,6 +40,16 @@ QUERIES = {
     "top": "select k, sum(v) as t from s.a group by k order by t desc nulls last, k nulls last "
     "limit 2",
     "count_distinct": "select k, count(distinct v) as n from s.a group by k",
+    "hint_broadcast": "select /*+ BROADCAST(x), COALESCE(1) */ a.v, x.w from s.a join s.b x "
+    "on a.k = x.k",
+    "hint_partitions": "select /*+ REPARTITION(2, k) */ /*+ SKEW('a') */ k, count(*) as n from s.a "
+    "group by k",
+    "hints_inside": "with q as (select /*+ REBALANCE */ k, v from s.a) select /*+ MERGE(q, b) */ "
+    "q.v, b.w from q left join s.b on q.k = b.k where q.k in (select /*+ UNKNOWN(c) */ w from s.c)",
+    "identifier_constant": "select x.k, identifier('sum')(x.v) as t from identifier('s.a') x "
+    "group by identifier('x.k')",
+    "from_first": "from s.a left join s.b on a.k = b.k select a.v, b.w where a.v > 1",
+    "values_without_parentheses": "select k, x from s.a join values 1, 2 as q(x) on k = x",
     "left": "select a.k, a.v, b.w from s.a left join s.b on a.k = b.k",
     "pipe": "from s.a |> where v > 1 or v is null |> left join s.b using (k) |> extend v + w as x "
     "|> drop w |> set v = coalesce(x, 0) |> as p |> where p.k <> 2",

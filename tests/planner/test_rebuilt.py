@@ -15,6 +15,7 @@ REBUILT = {
     "select distinct i + 1 from n where i < 3) select i from n",
     "star_in_struct": "select to_json(struct(*)) as j from s.a",
     "star_beside_using": "select hash(*) as h from s.a join s.b using (k)",
+    "script": "select transform(k) using 'cat' as (x) from s.a",
     "star_beside_generator": "select hash(a.*) as h from s.a lateral view explode(array(v)) as e",
 }
 
@@ -30,6 +31,7 @@ NAMED = {
     "union_by_name": "BY NAME",
     "asof_join": "ASOF",
     "star_in_struct": "* here",
+    "script": "TRANSFORM",
     "star_beside_using": "* here",
     "star_beside_generator": "a.* here",
 }

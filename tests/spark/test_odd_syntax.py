@@ -31,14 +31,21 @@ MAINTAINED = (
     "(from q |> where q.k >= a.k |> aggregate max(w) as m) |> intersect all (table a |> limit 0 "
     "|> select *, 1 as m)",
     "from a |> extend sum(v) over (partition by k) as s, k + 1 |> unpivot (n for c in (v, s))",
+    "select k, v >>> 1 + 1 as h, -v >>> 1 as g from a",
+    "from a left join b on a.k = b.k select a.v, w where a.v > 1",
+    "select k, x from a join values 1, 2 q(x) on k = x",
+    "select x.k, identifier('upper')('y') as `identifier` from identifier('a' '') x "
+    "where identifier('x.k') in (select identifier('k') from identifier(concat('', 'b')))",
+    "select /*+ MERGE(b), SKEW('a') */ /*+ REBALANCE(v) */ distinct a.v, w from a join b "
+    "on a.k = b.k where exists (select /*+ COALESCE(1) */ 1 from b where w > v)",
     "select v, (select max(w) from (select w from b where b.k = a.k order by w limit 1) q) as m "
     "from a where v in (select w from b where b.k <= a.k union all select 7)",
 )
 REBUILT = {
     "select to_json(struct(*)) as j from a": "NOT_YET_IMPLEMENTED",
     "from a |> order by v |> limit 3 |> offset 1": "NOT_PARSED",
-    "select v >>> 1 as h from a": "NOT_PARSED",
-    "values (1)": "NOT_PARSED",
+    "select k from a for system_version as of 1": "NOT_PARSED",
+    "select transform(k) using 'cat' as (x) from a": "NOT_YET_IMPLEMENTED",
 }  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
+from pyspark.sql.types import VariantVal
 
 from dbt.adapters.sparkivm.bridge.conf import StatementConf
 from dbt.adapters.sparkivm.bridge.delta_log import DeltaLogs
@@ -191,6 +192,8 @@ def _plain(value: Any) -> Any:
         return tuple(sorted((repr(k), _plain(v)) for k, v in value.items()))
     if isinstance(value, bytearray):
         return bytes(value)
+    if isinstance(value, VariantVal):
+        return ("variant", str(value))
     return value
 
 

@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, Named, columns_of, substitute, under
 from python_ivm.algebra.nodes import Node, Window
+from python_ivm.algebra.ties import tie
 from python_ivm.bind.scope import ModelScope
 from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.functions.aggregates import (
@@ -84,7 +85,7 @@ def computed(
         NotYetImplemented: For functions whose value is not determined by their order.
     """
     used = {c for e in expressions for c in columns_of(e)}
-    ties: list[exp.Expr] = [c.expression() for c in node.schema if c in used]
+    ties: list[exp.Expr] = [tie(c.expression()) for c in node.schema if c in used]
 
     def one_value(part: exp.Expr) -> exp.Expr:
         if isinstance(part, exp.Window):

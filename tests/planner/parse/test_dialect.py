@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import sqlglot
 
-from python_ivm.parse.parser import DIALECT
+from python_ivm.parse.parser import DIALECT, parse
 
 STRINGS = {
     "'it''s'": "it's",
@@ -62,7 +62,31 @@ def test_a_function_is_written_as_it_was(text: str) -> None:
         ("timediff(hour, x, y)", "TIMESTAMPDIFF(HOUR, x, y)"),
         ("any(to_char(x, 'y') > 'a')", "BOOL_OR(TO_CHAR(x, 'y') > 'a')"),
         ("x like any ('a', 'b')", "x LIKE ANY ('a', 'b')"),
+        ("x >>> 1 + y", "SHIFTRIGHTUNSIGNED(x, 1 + y)"),
+        ("x >>> 2 >>> -y", "SHIFTRIGHTUNSIGNED(SHIFTRIGHTUNSIGNED(x, 2), -y)"),
+        ("cast(x as array<array<array<int>>>)", "CAST(x AS ARRAY<ARRAY<ARRAY<INT>>>)"),
     ],
 )
 def test_a_call_is_written_with_the_same_meaning(text: str, written: str) -> None:
     assert sqlglot.parse_one(text, read=DIALECT).sql(dialect=DIALECT) == written
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("from a join b using (k) select k", "SELECT k FROM a JOIN b USING (k)"),
+        (
+            "from a lateral view explode(xs) q as x select x where x > 1 order by x",
+            "SELECT x FROM a LATERAL VIEW EXPLODE(xs) q AS x WHERE x > 1 ORDER BY x",
+        ),
+        (
+            "select x from a, (from a full join b on a.k = b.k select a.k as x) q",
+            "SELECT x FROM a CROSS JOIN (SELECT a.k AS x FROM a FULL JOIN b ON a.k = b.k) AS q",
+        ),
+        ("select x from values 1, 2 q(x)", "SELECT x FROM VALUES (1), (2) AS q(x)"),
+        ("select col1 from values 1, 2 as q", "SELECT col1 FROM VALUES (1), (2) AS q"),
+        ("values 1, 2 limit 1", "SELECT * FROM VALUES (1), (2) LIMIT 1"),
+    ],
+)
+def test_a_query_is_written_with_the_same_meaning(text: str, written: str) -> None:
+    assert parse(text).sql(dialect=DIALECT) == written

@@ -43,8 +43,9 @@ def built(lake: Lake, sql: str, policy: Policy = Policy.AUTO) -> Refresh:
     [
         "from s.a |> window w as (order by v) |> select sum(k) over w as k",
         "from s.a |> order by (select max(w) from s.b) |> limit 3 |> limit 2",
-        "select v >>> 1 as k from s.a",
         "with a as (select 1 as k) values (2)",
+        "select k from s.a for system_version as of 0",
+        "select k from s.a with (x = 1)",
     ],
 )
 def test_what_only_spark_can_read_is_rebuilt_at_every_run(reader: Reader, sql: str) -> None:
@@ -61,7 +62,7 @@ def test_what_only_spark_can_read_is_rebuilt_at_every_run(reader: Reader, sql: s
 
 def test_what_spark_cannot_read_either_is_an_error(reader: Reader) -> None:
     with pytest.raises(InvalidModel, match="line 1"):
-        built(reader, "select v >>> wrong from s.a frm")
+        built(reader, "select v wrong from s.a frm t x")
 
 
 def test_the_view_of_such_a_text_is_built_anew_though_nothing_changed(
