@@ -12,9 +12,9 @@ from typing import Any, cast
 from dbt.adapters.sparkivm.bridge import refresher
 from dbt.adapters.sparkivm.bridge.conf import SessionConf
 from dbt.adapters.sparkivm.bridge.delta_log import DeltaLogs
-from dbt.adapters.sparkivm.bridge.methods import IvmMixin
 from dbt.adapters.sparkivm.bridge.shortcuts import SessionShortcuts
 from dbt.adapters.sparkivm.connection.session import SessionHandle
+from dbt.adapters.sparkivm.methods import IvmMixin
 from python_ivm.refresh.request import Request, Warehouse
 from python_ivm.refresh.statement import Refresh
 
