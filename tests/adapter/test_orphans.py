@@ -11,6 +11,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.sparkivm.bridge import orphans
 from dbt.adapters.sparkivm.bridge.orphans import OrphansMixin
+from dbt.adapters.sparkivm.bridge.relations import state_name
 from python_ivm.parse.views import View
 from python_ivm.sources.history import Commit
 from python_ivm.state.bookmark import Bookmark
@@ -59,6 +60,9 @@ class Adapter(OrphansMixin, Base):
 
     def _ivm_warehouse(self) -> Any:
         return self
+
+    def _ivm_state(self, model: Any, view: tuple[str, str], config: Any) -> tuple[str, str]:
+        return config.get("ivm_state_schema", "s"), state_name(view[1], config)
 
     def history(self, parts: tuple[str, ...], limit: int | None) -> list[Commit] | None:
         self.asked.append(parts[-1])
@@ -116,6 +120,11 @@ def flags(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
         (node("seed", "seed"), None, True),
         (node("view"), OTHER, False),
         (node("incremental_ivm", ivm_state_suffix="_kept"), "select k from s.m_kept", False),
+        (
+            node("incremental_ivm", ivm_state_schema="states"),
+            "select k from states.m__ivm_state",
+            False,
+        ),
     ],
 )
 def test_the_former_state_is_dropped_after_the_build(

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from python_ivm.parse.parser import table_key
+from python_ivm.errors import IvmError
+from python_ivm.parse.parser import parse, table_key, table_references
 from python_ivm.refresh.lifecycle.public_view import fingerprint
 from python_ivm.refresh.metadata.versions import reads, state_history
 from python_ivm.refresh.request import Warehouse
@@ -76,6 +77,22 @@ def former_state(
     return bookmark.project in ("", project)
 
 
+def reads_state(text: str, state: Name) -> bool:
+    """Whether a view reads a state, or a former version of it; in doubt it does.
+
+    Args:
+        text: The view's text.
+        state: The table; another schema may have one of the same name.
+    """
+    try:
+        tables = [reference.parts for reference in table_references(parse(text))]
+    except IvmError:
+        return reads(text, state[-1])
+    ends = [(table_key(parts[-1:]), table_key(parts[-2:-1])) for parts in tables]
+    own = table_key(state[-1:])
+    return any(name == own and schema in ("", table_key(state[-2:-1])) for name, schema in ends)
+
+
 def orphan(
     warehouse: Warehouse, state: Name, project: str, built: Mapping[str, Built]
 ) -> Orphan | None:
@@ -105,7 +122,7 @@ def orphan(
     if own != table_key(state[-2:]):
         return Orphan(state, bookmark.model, "a copy of a state of another schema", _LEFT)
     found = warehouse.definition(view)
-    if found is None or not reads(found.text, state[-1]):
+    if found is None or not reads_state(found.text, state):
         return Orphan(state, bookmark.model, why)
     if now is not None:
         return Orphan(state, bookmark.model, why, f"{bookmark.model} reads it until its next run")

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from python_ivm.parse.views import View
-from python_ivm.refresh.lifecycle.orphans import Built, Orphan, former_state, orphan
+from python_ivm.refresh.lifecycle.orphans import Built, Orphan, former_state, orphan, reads_state
 from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.sources.history import Commit
 from tests.planner.lake import Lake
@@ -97,6 +97,30 @@ def test_a_model_that_has_another_state_or_none(
     assert (found(xs, built).keep, found(xs, built).view) == ("", None)
     of_no_project(xs)
     assert found(xs, built).keep == ""
+
+
+def test_a_model_whose_state_lies_in_another_schema_now(xs: Lake) -> None:
+    """The name of the table is the same."""
+    elsewhere = {"s.m": Built("incremental_ivm", ("states", "m__ivm_state"))}
+    assert found(xs, elsewhere).keep == "s.m reads it until its next run"
+    shows(xs, "select k, t from states.m__ivm_state")
+    assert found(xs, elsewhere).keep == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("select k from s.m__ivm_state", True),
+        ("select k from `S`.`M__ivm_state` version as of 3", True),
+        ("select k from m__ivm_state", True),
+        ("select k from spark_catalog.s.m__ivm_state join s.x using (k)", True),
+        ("select k from states.m__ivm_state", False),
+        ("select 's.m__ivm_state' as m__ivm_state from s.x", False),
+        ("no query at all of m__ivm_state (", True),  # in doubt it is kept
+    ],
+)
+def test_whether_a_view_reads_a_state(text: str, expected: bool) -> None:
+    assert reads_state(text, STATE) is expected
 
 
 def test_a_state_of_another_project_is_left_alone(xs: Lake) -> None:

@@ -17,7 +17,7 @@ from dbt.adapters.sparkivm.bridge.relations import IVM, KINDS, built, view_text
 from dbt.adapters.sparkivm.log import say, warn
 from python_ivm.errors import IvmError
 from python_ivm.parse.parser import parse, table_references
-from python_ivm.refresh.lifecycle.orphans import Orphan, former_state, orphan
+from python_ivm.refresh.lifecycle.orphans import Orphan, former_state, orphan, reads_state
 from python_ivm.refresh.metadata.versions import reads
 from python_ivm.render.sources import relation_name
 
@@ -120,7 +120,7 @@ class OrphansMixin(metaclass=AdapterMeta):
         current = None
         if model.config.materialized == IVM:
             current = self._ivm_state(model, view, model.config)
-            if reads(text, current[-1]):
+            if all(reads(text, part) for part in current):
                 return None
         try:
             tables = {reference.parts for reference in table_references(parse(text))}
@@ -141,7 +141,7 @@ class OrphansMixin(metaclass=AdapterMeta):
         try:
             view = warehouse.definition(former.view)
             stands = view is not None or warehouse.columns(former.view) is not None
-            if not stands or (view is not None and reads(view.text, former.state[-1])):
+            if not stands or (view is not None and reads_state(view.text, former.state)):
                 return
             self.drop_relation(self._ivm_relation(former.state, RelationType.Table))
         except DbtRuntimeError as error:
