@@ -45,7 +45,7 @@ def is_comparable(kind: str) -> bool:
 
 
 def comparable(value: exp.Expr, kind: str) -> exp.Expr:
-    """The form of a value by which it is compared.
+    """The form of a value by which it is compared; NULL for NULL.
 
     Args:
         value: The value.
@@ -96,7 +96,8 @@ def _form(value: exp.Expr, kind: exp.Expr, depth: int) -> exp.Expr:
         fields = {field.name: field for field in inside}
         return exp.Case().when(_present(value), _fields(value, fields, depth))
     if kind.this is exp.DType.VARIANT:
-        return _struct([_call("to_json", value), _call("schema_of_variant", value)])
+        told = _struct([_call("to_json", value), _call("schema_of_variant", value)])
+        return exp.Case().when(_present(value), told)
     if kind.this is exp.DType.INTERVAL:
         return exp.cast(value.copy(), "string")
     return _binary(value)

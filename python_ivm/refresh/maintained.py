@@ -101,7 +101,7 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
                 )
             questions.refuse_sessions(used)
             asked = questions.arguments(query)
-            types = asked | nested_columns(query, described) | questions.united | questions.orders
+            types = asked | nested_columns(query, described) | questions.united
         failures = Failures(definitions(query.plan, partial(kind_of, schemas)), model.ansi)
         decided = layout(query, types, failures)
         net = sources_to_net(decided, failures)
@@ -109,7 +109,11 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
             decided = replace(
                 decided, input=null_aware_anti_join(decided.input, partial(kind_of, schemas))
             )
+        if not decided.is_bag:
+            values = [value for counter in decided.counters for value in counter.values]
+            decided = replace(decided, incomparable=kinds(decided.input, values))
         if described is not None:
+            types = {**types, **questions.orders}
             decided = replace(decided, columns=tuple(name for name, _ in described))
             _check_storable(questions, query, decided, described)
             _try(model, query, decided, net)

@@ -13,6 +13,7 @@ from sqlglot import exp
 from python_ivm.algebra.columns import ColumnRef, Named, substitute
 from python_ivm.algebra.nodes import COUNT, Aggregate, Filter, Node, Project, Sort, Window
 from python_ivm.bind.query import NO_HINTS, Hints, Query
+from python_ivm.bind.ties import text
 from python_ivm.functions.comparable import comparable, is_comparable
 from python_ivm.functions.failures import Failures
 from python_ivm.sources.clock import readings
@@ -54,6 +55,7 @@ class Layout:
             computes by expressions that can fail. So a group for which one does fails the commit
             rather than those who read the view. None if none can.
         hints: How a build should be computed.
+        incomparable: The types of those values of counters that Spark cannot compare, by text.
     """
 
     input: Node
@@ -68,6 +70,12 @@ class Layout:
     compared: frozenset[str] = frozenset()
     check: exp.Expr | None = None
     hints: Hints = NO_HINTS
+    incomparable: Mapping[str, str] = field(default_factory=dict)
+
+    def form(self, value: exp.Expr) -> exp.Expr:
+        """What rows are grouped by in place of a value of a counter."""
+        kind = self.incomparable.get(text(value))
+        return value if kind is None else comparable(value, kind)
 
     @property
     def view_asks_clock(self) -> bool:

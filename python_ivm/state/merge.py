@@ -165,7 +165,7 @@ class _Update:
             (term,) = self.terms
             return term.plan, term.count, term.over
         names = self._values() if consolidate else self._columns()
-        items = tuple(Named(name, value) for value, name in names.items())
+        items = tuple(Named(name, self.layout.form(value)) for value, name in names.items())
         relation = "delta"
         rows: Node = UnionAll(
             tuple(
