@@ -70,11 +70,11 @@ def taken_over(model: Model, bookmark: Bookmark) -> TakenOver | None:
         if equal is None:
             unknown.append(f"{table.key} may differ from {former} at version {version.version}")
         sources[table.key] = equal or current[table.key].post
-    differs = f"{', '.join(unknown)}, from which the cloned state was computed"
-    return TakenOver(
-        replace(bookmark, query=model.query_hash, views=model.views, sources=sources),
-        Reason("SOURCE_DIFFERS", differs) if unknown else None,
-    )
+    after = replace(bookmark, query=model.query_hash, views=model.views, sources=sources)
+    if not unknown:
+        return TakenOver(after, None)
+    details = "the state that was cloned was computed from that version"
+    return TakenOver(after, Reason("SOURCE_DIFFERS", ", ".join(unknown), details=details))
 
 
 def _equal_version(
@@ -159,6 +159,7 @@ def _plan_clone(request: Request, other: tuple[str, ...], asked: Warehouse) -> S
     shown = with_tables(view.text, {table_key(state): relation_name(request.state)})
     made, number = _room(request, asked)
     bookmark = _bookmark(asked, state, other)
+    own = bookmark is not None and bookmark.view == fingerprint(view.text)
     if bookmark is None:
         told += ", which no refresh left so: its first run builds it anew"
     else:
@@ -170,7 +171,8 @@ def _plan_clone(request: Request, other: tuple[str, ...], asked: Warehouse) -> S
             refresh=number,
             clone=cloned,
             sizes={},
-            view=fingerprint(shown),
+            # One that is not the state's own in the other schema is none here, too.
+            view=fingerprint(shown) if own else bookmark.view,
         )
     text = bookmark.text() if bookmark is not None else None
     made += statements.create_schema(request)

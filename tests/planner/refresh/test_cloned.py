@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from python_ivm.errors import InvalidModel
@@ -9,6 +11,7 @@ from python_ivm.parse.parser import without_schemas
 from python_ivm.refresh.lifecycle.cloned import plan_clone
 from python_ivm.refresh.request import OnConfigurationChange, Options, Policy
 from python_ivm.refresh.statement import Kind, Refresh
+from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.sources.cloned import Cloned, newest_clone
 from python_ivm.sources.history import Commit, SourceVersion
 from python_ivm.state.bookmark import Bookmark
@@ -322,12 +325,27 @@ def test_a_view_that_is_no_maintained_models_is_not_cloned_as_one(lake: TwoSchem
     assert plan_clone(lake.request_in_ci("p", ""), ("s", "p"), lake) is None
 
 
+def test_a_view_that_somebody_replaced_is_none_of_the_clones_either(lake: TwoSchemas) -> None:
+    view = lake.views["a"]
+    lake.views["a"] = replace(view, text=view.text.replace("SELECT", "SELECT DISTINCT", 1))
+    cloned(lake, "a")
+    text = lake.views["ci__a"].text
+    assert "DISTINCT" in text
+    refresh = lake.run_in_ci("a", lower("s.x"), view_text=text)
+    assert refresh.statements[-1].kind is Kind.CREATE_VIEW
+    assert "DISTINCT" not in lake.views["ci__a"].text
+    again = lake.run_in_ci("a", lower("s.x"), view_text=lake.views["ci__a"].text)
+    assert again.statements == ()
+
+
 def test_a_state_at_a_location_of_another_schemas_is_not_cloned_over(lake: TwoSchemas) -> None:
     """The location_root of both is the same."""
     lake.commits["/data/b__ivm_state"] = lake.commits["b__ivm_state"]
-    request = lake.request_in_ci("b", "", location="/data/b__ivm_state")
+    request = lake.request_in_ci("b", upper("s.a", "s.y"), location="/data/b__ivm_state")
     with pytest.raises(InvalidModel, match=r"is the state of s\.b"):
         plan_clone(request, ("s", "b"), lake)
+    with pytest.raises(InvalidModel, match=r"is the state of s\.b"):  # nor built over
+        plan_refresh(request, lake)
 
 
 def test_a_table_that_is_no_state_is_not_cloned_over(lake: TwoSchemas) -> None:
