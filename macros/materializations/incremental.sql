@@ -1,7 +1,0 @@
-{# dbt-spark's materialization, for a table that a maintained model may read by now. #}
-{% materialization incremental, adapter='sparkivm', supported_languages=['sql', 'python'] %}
-  {%- if not should_full_refresh() -%}
-    {%- do sparkivm__follow_existing_table(load_cached_relation(this)) -%}
-  {%- endif -%}
-  {{ return(materialization_incremental_spark()) }}
-{% endmaterialization %}
