@@ -20,7 +20,9 @@
     ) -%}
   {%- endif -%}
   {%- do sparkivm__follow_existing_table(existing) -%}
-  {{ return(materialization_snapshot_default()) }}
+  {%- set result = materialization_snapshot_default() -%}
+  {%- do sparkivm__follow_new_table() -%}
+  {{ return(result) }}
 {% endmaterialization %}
 
 
