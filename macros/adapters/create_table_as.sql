@@ -18,9 +18,9 @@
     {%- set file_format = config.get('file_format') -%}
     {%- set columns = [] -%}
     {%- if file_format == 'delta' and model.language != 'python' -%}
-      {%- for row in run_query('describe query\n' ~ compiled_code).rows -%}
-        {%- do columns.append(api.Column(row[0], row[1])) -%}
-      {%- endfor -%}
+      {%- set described = run_query('describe query\n' ~ compiled_code) -%}
+      {%- do store_result('query_columns', response='', agate_table=described) -%}
+      {%- set columns = sparkivm__columns_of(described) -%}
     {%- endif -%}
     create {{ 'or replace ' if file_format in ('delta', 'iceberg') }}table {{ relation }}
       {%- set contract_config = config.get('contract') -%}
@@ -38,4 +38,34 @@
     as
     {{ compiled_code }}
   {%- endif -%}
+{% endmacro %}
+
+
+{#
+  Switch on the change feed of a table that was just made, if it had to be made without: Delta makes
+  no table from a query with a column mapping and a change feed.
+#}
+{% macro sparkivm__follow_new_table() %}
+  {%- set described = load_result('query_columns') -%}
+  {%- if described -%}
+    {%- set feed = 'delta.enableChangeDataFeed' -%}
+    {%- set columns = sparkivm__columns_of(described.table) -%}
+    {%- set made = adapter.ivm_table_properties(
+        model.unique_id, config, graph, columns, from_query=true
+    ) -%}
+    {%- set wanted = adapter.ivm_table_properties(model.unique_id, config, graph, columns) -%}
+    {%- if feed in wanted and feed not in made -%}
+      {%- do sparkivm__add_table_properties(this, {feed: wanted[feed]}, {}) -%}
+    {%- endif -%}
+  {%- endif -%}
+{% endmacro %}
+
+
+{# The columns of a query that was described. #}
+{% macro sparkivm__columns_of(described) %}
+  {%- set columns = [] -%}
+  {%- for row in described.rows -%}
+    {%- do columns.append(api.Column(row[0], row[1])) -%}
+  {%- endfor -%}
+  {{ return(columns) }}
 {% endmacro %}

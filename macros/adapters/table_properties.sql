@@ -1,6 +1,11 @@
-{# The user's `tblproperties`, and a change feed where a maintained model reads the table. #}
+{#
+  The user's `tblproperties`, and a change feed where a maintained model reads the table, of which
+  one statement is to make the table from a query.
+#}
 {% macro sparkivm__tblproperties_clause(columns=[]) %}
-  {%- set properties = adapter.ivm_table_properties(model.unique_id, config, graph, columns) -%}
+  {%- set properties = adapter.ivm_table_properties(
+      model.unique_id, config, graph, columns, from_query=true
+  ) -%}
   {%- if properties -%}
     tblproperties {{ sparkivm__property_list(properties) }}
   {%- endif -%}

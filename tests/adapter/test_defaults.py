@@ -92,4 +92,8 @@ def test_columns_of_a_change_feed_leave_no_room_for_one() -> None:
 )
 def test_odd_names_get_a_column_mapping(name: str, dtype: str, odd: bool) -> None:
     mapping = {"delta.columnMapping.mode": "name"} if odd else {}
-    assert properties("delta", {}, [Column(name, dtype)], is_read=True) == {**FEED, **mapping}
+    columns = [Column(name, dtype)]
+    assert properties("delta", {}, columns, is_read=True) == {**FEED, **mapping}
+    # Delta refuses both in a statement that takes the rows from a query.
+    told = properties("delta", {}, columns, is_read=True, from_query=True)
+    assert told == (mapping or FEED)

@@ -47,9 +47,7 @@ STRATEGIES: Mapping[str, Mapping[str, Any]] = {
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_versions_of_rows_are_kept_and_a_model_follows_them(
-    table: DbtProject, strategy: str
-) -> None:
+def test_versions_are_kept_and_followed(table: DbtProject, strategy: str) -> None:
     snapshot(table, **STRATEGIES[strategy], hard_deletes="invalidate")
     build(table)
     assert rows(table, "select * from m") == [(k, 0, "old") for k in range(3)]

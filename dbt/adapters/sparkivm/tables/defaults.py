@@ -58,6 +58,8 @@ class DefaultsMixin(metaclass=AdapterMeta):
         config: Mapping[str, Any],
         graph: Mapping[str, Any],
         columns: Sequence[Column] = (),
+        *,
+        from_query: bool = False,
     ) -> dict[str, str]:
         """The properties of a table that dbt creates.
 
@@ -66,13 +68,17 @@ class DefaultsMixin(metaclass=AdapterMeta):
             config: Its config, as dbt gives it to Jinja.
             graph: The project's.
             columns: The table's, as far as they are known.
+            from_query: Whether one statement makes the table and fills it by a query.
 
         Returns:
             The user's `tblproperties`, and before them what they leave open.
         """
-        is_read = unique_id in followed_in_run(graph, get_invocation_id())
         return properties(
-            config.get("file_format"), config.get("tblproperties") or {}, columns, is_read
+            config.get("file_format"),
+            config.get("tblproperties") or {},
+            columns,
+            is_read=unique_id in followed_in_run(graph, get_invocation_id()),
+            from_query=from_query,
         )
 
 
@@ -100,7 +106,9 @@ def properties(
     file_format: str | None,
     given: Mapping[str, Any],
     columns: Collection[Column],
+    *,
     is_read: bool,
+    from_query: bool = False,
 ) -> dict[str, str]:
     """The properties of a table.
 
@@ -109,14 +117,18 @@ def properties(
         given: Those that the user wants, which win.
         columns: Its columns, as far as they are known.
         is_read: Whether a maintained model reads it.
+        from_query: Whether one statement makes the table and fills it by a query, which Delta
+            refuses for a table with a column mapping and a change feed.
     """
     wanted = {str(key): _text(value) for key, value in given.items()}
     if file_format != DELTA:
         return wanted
     added = {}
-    if is_read and not any(column.name.lower() in RESERVED for column in columns):
+    mapped = any(is_odd(column) for column in columns)
+    reserved = any(column.name.lower() in RESERVED for column in columns)
+    if is_read and not reserved and not (mapped and from_query):
         added[CHANGE_FEED] = "true"
-    if any(is_odd(column) for column in columns):
+    if mapped:
         added[_COLUMN_MAPPING] = "name"
     told = {key.lower() for key in wanted}
     return {**{k: v for k, v in added.items() if k.lower() not in told}, **wanted}

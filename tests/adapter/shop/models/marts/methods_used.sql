@@ -1,0 +1,3 @@
+select method, count(*) as payments, sum(`amount paid`) as amount
+from {{ ref('payment_log') }}
+group by method

@@ -1,0 +1,4 @@
+{{ config(materialized='table') }}
+select 'north' as region, 'Europe' as market
+union all
+select 'south', 'Africa'

@@ -1,0 +1,1 @@
+select order_id, sku, quantity from {{ ref('raw_order_items') }}

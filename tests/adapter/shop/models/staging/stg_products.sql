@@ -1,0 +1,1 @@
+select sku, name as product_name, price from {{ ref('raw_products') }}
