@@ -57,10 +57,11 @@ $(BENCH_STAMP): $(STAMP)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[bench]'
 	touch $@
 
-docs: setup ## Write what docs/ shows of the code anew: SQL examples, support matrix, picture of the folders
+docs: setup ## Write what docs/ shows of code and tests anew: SQL examples, support matrix, conformance, folders
 	$(BIN)/python docs/examples.py
 	$(BIN)/python -m docs.architecture
 	$(BIN)/python -m docs.support
+	$(BIN)/python -m docs.conformance
 
 clean: ## Remove what tools and Spark leave behind (not .venv)
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

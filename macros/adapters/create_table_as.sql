@@ -3,15 +3,8 @@
   names only if it is told so, and a table with a change feed has no column named like one of a feed.
 
   The columns of a Python model are known only when it has run.
-
-  dbt-spark's materialization `incremental` begins its MERGE with a temporary relation: then the table,
-  which a maintained model may read by now, gets its change feed. The materialization itself is not
-  wrapped, since dbt lets only the outermost one run Python.
 #}
 {% macro sparkivm__create_table_as(temporary, relation, compiled_code, language='sql') %}
-  {%- if temporary and config.get('materialized') == 'incremental' -%}
-    {%- do sparkivm__follow_existing_table(load_cached_relation(this)) -%}
-  {%- endif -%}
   {%- if temporary or language != 'sql' -%}
     {{ spark__create_table_as(temporary, relation, compiled_code, language) }}
   {%- else -%}

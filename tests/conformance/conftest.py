@@ -1,11 +1,13 @@
 """dbt's own tests of adapters (the package dbt-tests-adapter), on a session and Delta.
 
 A test module here takes the package's Base classes one by one, and says of each change to them why
-it is made. They run by ``make test-conformance``.
+it is made, in its docstring, from which docs/conformance.md is written. They run by
+``make test-conformance``; those with the marker `quick` are part of the default suite, too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,9 @@ import pytest
 
 # dbt's fixtures, among them the class-scoped `project` in place of that of tests/conftest.py.
 from dbt.tests.fixtures.project import *  # noqa: F403
+from dbt.tests.fixtures.project import TestProjInfo
+
+from tests.conformance.dialect import statements
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -23,24 +28,54 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark them, and leave them out of the default suite."""
+    """Mark them, and leave all but the quick ones out of the default suite."""
     here = Path(__file__).parent
+    all_of_them = config.getoption("ivm_conformance", False)
     for item in items:
         if here in Path(str(item.path)).parents:
             item.add_marker(pytest.mark.conformance)
-            if not config.getoption("ivm_conformance", False):
+            if not all_of_them and item.get_closest_marker("quick") is None:
                 item.add_marker(pytest.mark.skip(reason="make test-conformance runs this"))
 
 
 @pytest.fixture(scope="class")
-def dbt_profile_target(spark_settings: dict[str, str]) -> dict[str, Any]:
-    """The one Spark of this process, which all tests share; dbt adds each class's own schema."""
+def dbt_profile_target(session_target: dict[str, Any]) -> dict[str, Any]:
+    """The target of each class's profile; dbt adds the class's own schema."""
+    return session_target
+
+
+@pytest.fixture(scope="class")
+def session_target(spark_settings: dict[str, str]) -> dict[str, Any]:
+    """The one Spark of this process, which all tests share."""
     return {
         "type": "sparkivm",
         "method": "session",
         "threads": 2,
-        "server_side_parameters": dict(spark_settings),
+        # What the suites create by themselves, without a format, they update and delete from, too.
+        "server_side_parameters": {**spark_settings, "spark.sql.sources.default": "delta"},
     }
+
+
+@pytest.fixture(scope="class")
+def project(
+    project_setup: TestProjInfo, project_files: None, monkeypatch_class: pytest.MonkeyPatch
+) -> TestProjInfo:
+    """dbt's project, which runs the suites' statements in Spark's dialect."""
+    run_sql = project_setup.run_sql
+
+    def run_each(sql: str, fetch: str | None = None) -> Any:
+        results = [run_sql(statement, fetch=fetch) for statement in statements(sql)]
+        return results[-1] if results else None
+
+    monkeypatch_class.setattr(project_setup, "run_sql", run_each)
+    return project_setup
+
+
+@pytest.fixture(scope="class")
+def monkeypatch_class() -> Iterator[pytest.MonkeyPatch]:
+    """A monkeypatch for a whole class."""
+    with pytest.MonkeyPatch.context() as patch:
+        yield patch
 
 
 @pytest.fixture(scope="class")

@@ -13,6 +13,9 @@ from dbt.adapters.sparkivm.connections import SparkIvmConnectionManager
 from dbt.adapters.sparkivm.debug import report as debug
 from dbt.adapters.sparkivm.methods import IvmMixin
 from dbt.adapters.sparkivm.python_models.submission import PythonModelsMixin
+from dbt.adapters.sparkivm.tables.columns import SparkIvmColumn
+from dbt.adapters.sparkivm.tables.comments import CommentsMixin
+from dbt.adapters.sparkivm.tables.constraints import ConstraintsMixin
 from dbt.adapters.sparkivm.tables.defaults import DefaultsMixin
 from dbt.adapters.sparkivm.tables.seeds import SeedsMixin
 
@@ -27,6 +30,8 @@ class SparkIvmAdapter(
     PythonModelsMixin,
     DefaultsMixin,
     SeedsMixin,
+    CommentsMixin,
+    ConstraintsMixin,
     SparkAdapter,
 ):
     """dbt-spark's adapter over this package's connections.
@@ -36,6 +41,7 @@ class SparkIvmAdapter(
     """
 
     ConnectionManager = SparkIvmConnectionManager
+    Column = SparkIvmColumn
 
     def debug_query(self) -> None:
         """What `dbt debug` does on a connection: look around, and try Delta.

@@ -1,4 +1,4 @@
-"""dbt's `persist_docs` for maintained models: descriptions as comments of the public view."""
+"""Comments of relations, and dbt's `persist_docs` for maintained models: comments of the view."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dbt.adapters.sparkivm.bridge.warehouse import Query
 from python_ivm.parse.parser import quoted_name
 from python_ivm.render.sources import string
 
+_DETAILS = "# Detailed Table Information"
 _TEXT = "View Text"
 _COMMENT = "Comment"
 
@@ -27,7 +28,7 @@ def persist(
         columns: The comments of columns by their name, in any case. Names that the view does not
             have are left out, as dbt does; columns without a comment keep what they have.
     """
-    present, details = _described(query, view)
+    present, details = described(query, view)
     comments = {name.lower(): text for name, text in columns.items()}
     wanted = {name: comments.get(name.lower()) or text for name, text in present.items()}
     told = description or details.get(_COMMENT, "")
@@ -39,16 +40,19 @@ def persist(
 
 def commented(query: Query, view: tuple[str, ...]) -> tuple[str, str]:
     """A view's list of columns with their comments, and its own comment, as clauses of SQL."""
-    present, details = _described(query, view)
+    present, details = described(query, view)
     return _clauses(present, details.get(_COMMENT, ""))
 
 
-def _described(query: Query, view: tuple[str, ...]) -> tuple[dict[str, str], dict[str, str]]:
-    """The comments of a view's columns, and what else is told of it."""
-    rows = query(f"DESCRIBE TABLE EXTENDED {quoted_name(view)}")
-    end = next((n for n, row in enumerate(rows) if not row["col_name"]), len(rows))
+def described(query: Query, name: tuple[str, ...]) -> tuple[dict[str, str], dict[str, str]]:
+    """The comments of a relation's columns, and what is told of the whole (its `Comment`, ...)."""
+    rows = query(f"DESCRIBE TABLE EXTENDED {quoted_name(name)}")
+    names = [row["col_name"] or "#" for row in rows]
+    # Between both, a table's partitions are told.
+    end = next((n for n, told in enumerate(names) if told.startswith("#")), len(rows))
+    start = names.index(_DETAILS) if _DETAILS in names else end
     present = {row["col_name"]: row["comment"] or "" for row in rows[:end]}
-    details = {row["col_name"]: row["data_type"] or "" for row in rows[end:]}
+    details = {row["col_name"]: row["data_type"] or "" for row in rows[start:]}
     return present, details
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base.meta import AdapterMeta
 from dbt.adapters.contracts.relation import RelationConfig
-from dbt_common.clients.agate_helper import DEFAULT_TYPE_TESTER
+from dbt_common.clients.agate_helper import build_type_tester
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.sparkivm.bridge.relations import IVM
@@ -27,6 +27,11 @@ _DESCRIPTIONS = {
     "last_refresh": ("Last refresh", "The last refresh that found something to do."),
     "strategy": ("Strategy", "Of that refresh: what differed was merged, or the state replaced."),
 }
+# Of which agate would make numbers, dates and booleans, where all of them look like some.
+_TEXTS = (
+    "table_schema", "table_name", "table_type", "table_comment", "table_owner",
+    "column_name", "column_type", "column_comment",
+)  # fmt: skip
 _OPERATIONS = {"MERGE": "incremental", "CLONE": "clone"}
 
 
@@ -58,7 +63,7 @@ class CatalogMixin(metaclass=AdapterMeta):
             state = states.get(name) if found else None
             stats = statistics(self._ivm_warehouse(), self._ivm_query, state) if state else {}
             columns += [{**column, **stats} for column in found]
-        return agate.Table.from_object(columns, column_types=DEFAULT_TYPE_TESTER)
+        return agate.Table.from_object(columns, column_types=build_type_tester(_TEXTS))
 
     def _ivm_states(self, nodes: Iterable[Any]) -> dict[str, tuple[str, str]]:
         """The state of each maintained model, by its public view's planner key."""

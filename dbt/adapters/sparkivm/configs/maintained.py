@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from threading import Lock
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from dbt_common.invocation import get_invocation_id
 
 from dbt.adapters.sparkivm.bridge.relations import IVM
+from dbt.adapters.sparkivm.configs.constraints import Constraint, constraints
 from dbt.adapters.sparkivm.log import warn
 from python_ivm.errors import InvalidModel
 from python_ivm.parse.parser import quoted_name
@@ -36,9 +37,9 @@ def storage_of(model: Mapping[str, Any]) -> Storage:
         return storage
     checks: dict[str, str] = {}
     unchecked: dict[str, str] = {}
-    for constraint in _constraints(model):
-        condition = constraint.condition
-        name = constraint.name(checks)
+    for constraint in constraints(model):
+        condition = _condition(constraint)
+        name = _name(constraint, checks)
         if condition is not None:
             checks[name] = condition
         elif constraint.warns:
@@ -46,68 +47,32 @@ def storage_of(model: Mapping[str, Any]) -> Storage:
     return replace(storage, checks=checks, unchecked=unchecked)
 
 
-@dataclass(frozen=True)
-class _Constraint:
-    """A constraint of a contract.
+def _condition(constraint: Constraint) -> str | None:
+    """What is true of every row; None of what is about several rows."""
+    if constraint.kind == "not_null" and constraint.columns:
+        quoted = (quoted_name((column,)) for column in constraint.columns)
+        return " AND ".join(f"{column} IS NOT NULL" for column in quoted)
+    return constraint.expression or None if constraint.kind == "check" else None
 
-    Attributes:
-        kind: dbt's name of the kind.
-        columns: The columns that it is about.
-        given: The name that the user gave it.
-        expression: The condition of a check.
-        warns: Whether dbt is to warn if it is not enforced.
+
+def _name(constraint: Constraint, taken: Mapping[str, str]) -> str:
+    """A name that no other constraint has, in lower case as Delta keeps it.
+
+    Raises:
+        InvalidModel: If the user gave a name that is reserved.
     """
-
-    kind: str
-    columns: tuple[str, ...]
-    given: str
-    expression: str
-    warns: bool
-
-    @property
-    def condition(self) -> str | None:
-        """What is true of every row; None of what is about several rows."""
-        if self.kind == "not_null" and self.columns:
-            return " AND ".join(f"{quoted_name((c,))} IS NOT NULL" for c in self.columns)
-        return self.expression or None if self.kind == "check" else None
-
-    def name(self, taken: Mapping[str, str]) -> str:
-        """A name that no other constraint has, in lower case as Delta keeps it.
-
-        Raises:
-            InvalidModel: If the user gave a name that is reserved.
-        """
-        name = (self.given or "_".join((self.kind, *self.columns))).lower()
-        name = re.sub(r"\W+", "_", name).strip("_")
-        if name.startswith(_RESERVED):
-            raise InvalidModel(
-                f"A constraint is named {name}",
-                hint=f"Names that begin with {_RESERVED} are those of the state's own constraints.",
-            )
-        number = 2
-        free = name
-        while free in taken:
-            free, number = f"{name}_{number}", number + 1
-        return free
-
-
-def _constraints(model: Mapping[str, Any]) -> Iterator[_Constraint]:
-    for column in (model.get("columns") or {}).values():
-        for constraint in column.get("constraints") or ():
-            yield _constraint(constraint, (column["name"],))
-    for constraint in model.get("constraints") or ():
-        yield _constraint(constraint, tuple(constraint.get("columns") or ()))
-
-
-def _constraint(told: Mapping[str, Any], columns: tuple[str, ...]) -> _Constraint:
-    kind = told["type"]
-    return _Constraint(
-        str(getattr(kind, "value", kind)),
-        columns,
-        str(told.get("name") or ""),
-        str(told.get("expression") or ""),
-        bool(told.get("warn_unenforced", True)),
-    )
+    name = (constraint.name or "_".join((constraint.kind, *constraint.columns))).lower()
+    name = re.sub(r"\W+", "_", name).strip("_")
+    if name.startswith(_RESERVED):
+        raise InvalidModel(
+            f"A constraint is named {name}",
+            hint=f"Names that begin with {_RESERVED} are those of the state's own constraints.",
+        )
+    number = 2
+    free = name
+    while free in taken:
+        free, number = f"{name}_{number}", number + 1
+    return free
 
 
 _MEANINGLESS = (

@@ -51,6 +51,10 @@ class DefaultsMixin(metaclass=AdapterMeta):
         give_file_format(config, parameters.get(_SPARKS_DEFAULT) or SparkIvmConfig.file_format)
         return super().pre_model_hook(config)  # type: ignore[misc]
 
+    def valid_incremental_strategies(self) -> list[str]:
+        """The strategies that dbt knows by name and Spark can do; a project may have its own."""
+        return ["append", "merge", "insert_overwrite", "microbatch"]
+
     @available.parse(lambda *a, **k: {})
     def ivm_table_properties(
         self,

@@ -1,0 +1,35 @@
+"""`dbt docs generate`: the comments of tables, views and columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dbt.adapters.base import BaseRelation
+from dbt.adapters.base.meta import AdapterMeta
+from dbt.adapters.events.logging import AdapterLogger
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.sparkivm.bridge.comments import described
+
+logger = AdapterLogger("SparkIvm")
+
+
+class CommentsMixin(metaclass=AdapterMeta):
+    """The adapter's part of the catalog that says what people wrote about relations."""
+
+    def _get_columns_for_catalog(self, relation: BaseRelation) -> Iterator[dict[str, Any]]:
+        """The columns of a relation, with the comments that dbt-spark does not ask for."""
+        comments: dict[str, str] = {}
+        details: dict[str, str] = {}
+        try:
+            name = (relation.schema, relation.identifier)
+            comments, details = described(self._ivm_query, name)  # type: ignore[attr-defined]
+        except DbtRuntimeError as error:  # dropped meanwhile, or a view that no longer works
+            logger.debug(f"No comments of {relation}: {error}")
+        for column in super()._get_columns_for_catalog(relation):  # type: ignore[misc]
+            yield {
+                **column,
+                "table_comment": details.get("Comment") or None,
+                "column_comment": comments.get(column["column_name"]) or None,
+            }

@@ -1,0 +1,129 @@
+"""Writes `docs/conformance.md` from the modules of `tests/conformance` (`make docs`)."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import ModuleType
+
+import dbt.tests.adapter
+
+from tests import conformance
+from tests.conformance.left_out import LEFT_OUT
+
+PAGE = Path(__file__).with_name("conformance.md")
+SUITES = dbt.tests.adapter.__name__
+
+TITLE = """# Conformance
+
+dbt has tests that every adapter should pass: the package dbt-tests-adapter. `make
+test-conformance` runs them on a session with Delta, `make test` those that are marked *quick*.
+
+- **passes**: the class as it is.
+- **adapted**: with what the last column says. The statements that the suites run by themselves are
+  written for Postgres; all of them are run with Spark's names of types and its quotes
+  (`tests/conformance/dialect.py`).
+- **left out**: not run, for the reason in the last column.
+
+`make docs` writes this page from the tests.
+"""
+
+Class = type[object]
+
+
+def suite_of(suite_class: Class) -> str:
+    """The folder of dbt's package in which a class is."""
+    return suite_class.__module__.removeprefix(f"{SUITES}.").split(".")[0]
+
+
+def suite_classes() -> Iterator[Class]:
+    """The classes of dbt's package that have tests, without those that dbt itself runs."""
+    for module in _modules(dbt.tests.adapter):
+        for name, member in vars(module).items():
+            own = inspect.isclass(member) and member.__module__ == module.__name__
+            if own and not name.startswith("Test") and any(_tests(member)):
+                yield member
+
+
+def our_classes() -> Iterator[Class]:
+    """The classes of `tests/conformance` that pytest runs."""
+    for module in _modules(conformance):
+        for name, member in vars(module).items():
+            own = inspect.isclass(member) and member.__module__ == module.__name__
+            if own and name.startswith("Test"):
+                yield member
+
+
+def taken_from(our_class: Class) -> Class:
+    """The class of dbt's package that one of ours runs."""
+    return next(base for base in our_class.__mro__ if base.__module__.startswith(f"{SUITES}."))
+
+
+def is_adapted(our_class: Class) -> bool:
+    """Whether a class has anything of its own."""
+    own = set(vars(our_class)) - {"__doc__", "__module__", "pytestmark"}
+    return bool({name for name in own if not name.startswith("__")} or len(our_class.__bases__) > 1)
+
+
+def is_quick(our_class: Class) -> bool:
+    """Whether the default run of the tests takes it."""
+    return any(mark.name == "quick" for mark in getattr(our_class, "pytestmark", ()))
+
+
+def reason_left_out(suite_class: Class, reasons: Mapping[str, str] = LEFT_OUT) -> str | None:
+    """Why a class is not run, or None."""
+    suite = suite_of(suite_class)
+    return reasons.get(f"{suite}.{suite_class.__name__}", reasons.get(suite))
+
+
+def page() -> str:
+    """The page's text."""
+    rows = []
+    for ours in our_classes():
+        taken = taken_from(ours)
+        result = "adapted" if is_adapted(ours) else "passes"
+        why = " ".join((ours.__doc__ or "").split()) if is_adapted(ours) else ""
+        quick = " (quick)" if is_quick(ours) else ""
+        rows.append((suite_of(taken), taken.__name__, result + quick, why))
+    run = {base for ours in our_classes() for base in ours.__mro__}
+    for suite_class in suite_classes():
+        reason = reason_left_out(suite_class)
+        if suite_class not in run and reason is not None:
+            rows.append((suite_of(suite_class), suite_class.__name__, "left out", reason))
+    results = [result.removesuffix(" (quick)") for _, _, result, _ in rows]
+    told = ", ".join(
+        f"{results.count(result)} {text}"
+        for result, text in (
+            ("passes", "pass as they are"),
+            ("adapted", "pass adapted"),
+            ("left out", "are left out"),
+        )
+    )
+    lines = [
+        f"{TITLE}\nOf {len(rows)} classes, {told}.\n",
+        "| suite | class | result | why |",
+        "|---|---|---|---|",
+    ]
+    lines += [
+        f"| {suite} | {name} | {result} | {why} |" for suite, name, result, why in sorted(rows)
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _tests(suite_class: Class) -> Iterator[str]:
+    return (name for name in dir(suite_class) if name.startswith("test_") and name != "test_config")
+
+
+def _modules(package: ModuleType) -> Iterator[ModuleType]:
+    """The modules below a package, some of whose folders are no packages."""
+    (root,) = map(Path, package.__path__)
+    for path in sorted(root.rglob("*.py")):
+        parts = path.relative_to(root).with_suffix("").parts
+        if parts[-1] != "__init__":
+            yield importlib.import_module(".".join((package.__name__, *parts)))
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())

@@ -1,0 +1,23 @@
+"""`dbt show`."""
+
+from __future__ import annotations
+
+from dbt.tests.adapter.dbt_show.test_dbt_show import (
+    BaseShowDoesNotHandleDoubleLimit,
+    BaseShowLimit,
+    BaseShowSqlHeader,
+)
+
+
+class TestShowLimit(BaseShowLimit):
+    pass
+
+
+class TestShowSqlHeader(BaseShowSqlHeader):
+    pass
+
+
+class TestShowDoesNotHandleDoubleLimit(BaseShowDoesNotHandleDoubleLimit):
+    """Spark's text of a syntax error."""
+
+    DATABASE_ERROR_MESSAGE = "PARSE_SYNTAX_ERROR"
