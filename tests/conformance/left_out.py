@@ -9,7 +9,6 @@ LEFT_OUT = {
     "grants": "Open Spark has no GRANT. `tests/adapter/test_grants.py` shows that grants are "
     "granted where the engine has them, and warned of where it has not.",
     "functions": "dbt's resource `functions` is not built for Spark.",
-    "catalog_integrations": "dbt's `catalogs.yml` has no Spark catalog; the suite has no tests.",
     "aliases.BaseSameAliasDifferentDatabases": "A session has no databases above its schemas.",
     "dbt_clone.BaseCloneNotPossible": "Delta tables can be cloned.",
     "utils.BaseCurrentTimestampAware": "PySpark gives times without their zone: see "

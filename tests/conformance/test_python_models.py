@@ -42,9 +42,10 @@ class TestPythonSample(BasePythonSampleTests):
 
 
 class TestPySpark(BasePySparkTests):
+    """Without Koalas, which became pandas on Spark, and runs with no Spark after 3.1."""
+
     @pytest.fixture(scope="class")
     def models(self) -> dict[str, str]:
-        # Without Koalas, which became pandas on Spark, and runs with no Spark after 3.1.
         return {
             "pandas_df.py": PANDAS_MODEL,
             "pyspark_df.py": PYSPARK_MODEL,
