@@ -226,7 +226,7 @@ def test_an_edited_query(lake: DbtProject) -> None:
     lake.models(m=ivm(edited, on_configuration_change="continue"))
     kept = lake.run()
     assert kept.response("m")["reason"] == "QUERY_CHANGED"
-    assert "still shows the former query" in kept.log
+    assert "the view follows the former query" in kept.log
     assert rows(lake) == [(1, 10), (2, 50)]
     lake.models(m=ivm("-- a comment\n" + edited))
     assert lake.run().response("m")["reason"] == "QUERY_CHANGED"
