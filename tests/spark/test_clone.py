@@ -165,6 +165,11 @@ def twin(bench: Bench) -> Twin:
     return Twin(bench)
 
 
+def reads_the_other_schema(view: View) -> bool:
+    """A cloned view means what the other one means: it reads the tables of that one's schema."""
+    return "shown" in view.sql
+
+
 def changed(bench: Bench) -> None:
     bench.sql("delete from x where v = 1", "insert into x values (1, 3), (3, null), (3, null)")
     bench.sql("update x set v = 6 where v = 5", "update y set k = 3 where w = 'b'")
@@ -177,6 +182,9 @@ def test_clones_follow_what_changes_in_their_own_schema(twin: Twin) -> None:
         consistent(view)  # by the other schema's tables, which the state was computed from
     changed(twin.ci)
     for view in views:
+        if reads_the_other_schema(view):
+            view.refresh("noop")
+            continue
         told = view.refresh("incremental").refresh
         assert told.reason == "CHANGED"
         consistent(view)
@@ -191,12 +199,12 @@ def test_what_happens_to_the_cloned_schema_is_not_seen(twin: Twin) -> None:
     changed(twin.prod)
     for original, view in zip(twin.originals, views, strict=True):
         original.refresh("incremental")
-        view.refresh("noop")
+        view.refresh("incremental" if reads_the_other_schema(view) else "noop")
     for view in twin.clone():  # again, over what stands there
         view.refresh("noop")
     twin.ci.sql("insert into x values (1, 1)", "insert into y values (1, 'a')")
     for view in views:
-        view.refresh("incremental")
+        view.refresh("noop" if reads_the_other_schema(view) else "incremental")
 
 
 def test_a_table_that_was_cloned_later_is_compared(twin: Twin) -> None:
