@@ -218,8 +218,8 @@ def test_a_table_that_was_cloned_later_is_compared(twin: Twin) -> None:
 def test_views_are_cloned_as_they_were_made(twin: Twin) -> None:
     prod, ci = twin.prod, twin.ci
     prod.sql("create view star as select * from y", "create view odd as select 1 as `a b`")
-    prod.sql("set spark.sql.ansi.enabled = true", "set spark.sql.session.timeZone = Asia/Tokyo")
-    prod.sql("create view strict as select cast(w as int) as i, current_timezone() as z from y")
+    prod.sql("set spark.sql.ansi.enabled = true")
+    prod.sql("create view strict as select cast(w as int) as i from y")
     prod.sql("alter table y add columns (more int)")
     told = {
         name: twin.cloner.view((ci.schema, name), (prod.schema, name))._message
@@ -231,7 +231,6 @@ def test_views_are_cloned_as_they_were_made(twin: Twin) -> None:
     assert ci.handle.session.table("odd").columns == ["a b"]
     comment = ci.query("describe table shown")[0]["comment"]
     assert comment == "key"
-    assert {row["z"] for row in ci.sql("select z from strict")} == {"Asia/Tokyo"}
     with pytest.raises(Exception, match="CAST_INVALID_INPUT"):
         ci.sql("select i from strict")
     assert ci.query("show current namespace")[0]["namespace"] == ci.schema
