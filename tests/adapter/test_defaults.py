@@ -18,7 +18,9 @@ FEED = {"delta.enableChangeDataFeed": "true"}
 
 def config(kind: Any = NodeConfig, **given: Any) -> RuntimeConfigObject:
     """What a materialization asks for its config."""
-    return RuntimeConfigObject(SimpleNamespace(config=kind.from_dict(given)))
+    # Of a kind whose names nobody checks: it has none.
+    node = SimpleNamespace(config=kind.from_dict(given), resource_type="analysis")
+    return RuntimeConfigObject(node)
 
 
 @pytest.mark.parametrize("kind", [NodeConfig, SeedConfig])
