@@ -17,8 +17,7 @@
   {%- endif -%}
   {%- do store_result('agate_table', response='OK', agate_table=agate_table) -%}
 
-  {{ run_hooks(pre_hooks, inside_transaction=False) }}
-  {{ run_hooks(pre_hooks, inside_transaction=True) }}
+  {{ run_hooks(pre_hooks) }}
 
   {%- set columns = adapter.ivm_seed_columns(agate_table, model['config'].get('column_types')) -%}
   {%- set signature = adapter.ivm_seed_signature(columns) -%}
@@ -51,8 +50,7 @@
   ) -%}
   {%- do persist_docs(target_relation, model) -%}
 
-  {{ run_hooks(post_hooks, inside_transaction=True) }}
-  {{ run_hooks(post_hooks, inside_transaction=False) }}
+  {{ run_hooks(post_hooks) }}
 
   {{ return({'relations': [target_relation]}) }}
 {% endmaterialization %}
