@@ -9,7 +9,6 @@ import pytest
 from dbt_common.exceptions import DbtDatabaseError
 
 from dbt.adapters.sparkivm.bridge.comments import described
-from dbt.adapters.sparkivm.configs.constraints import constraints
 from dbt.adapters.sparkivm.impl import SparkIvmAdapter
 from dbt.adapters.sparkivm.tables import constraints as module
 from dbt.adapters.sparkivm.tables.columns import SparkIvmColumn
@@ -62,44 +61,55 @@ def column(name: str, *given: dict[str, Any]) -> dict[str, Any]:
 
 
 def added(model: dict[str, Any]) -> list[str]:
-    return [clause for each in constraints(model) for clause in module.clauses(each)]
+    """What is added to a table that violates nothing."""
+    table: Any = Table()
+    SparkIvmAdapter.ivm_add_constraints(table, RELATION, model)
+    return [sql.removeprefix("ALTER TABLE `s`.`t` ADD CONSTRAINT ") for sql in table.run]
 
 
-def test_delta_takes_two_kinds_of_constraints() -> None:
-    check = {"type": "check", "expression": "n > 0", "name": "positive"}
+def test_delta_checks_conditions(monkeypatch: pytest.MonkeyPatch) -> None:
+    warned: list[str] = []
+    monkeypatch.setattr(module, "warn", warned.append)
+    check = {"type": "check", "expression": "n > 0", "name": "Positive"}
+    known = {"type": "unique", "columns": ["n"], "warn_unenforced": False}
     model = node(
         columns={"n": column("n", {"type": "not_null"}, check, {"type": "primary_key"})},
-        constraints=[
-            {"type": "not_null", "columns": ["a b", "c`d"]},
-            {"type": "unique", "columns": ["n"]},
-        ],
+        constraints=[{"type": "not_null", "columns": ["a b", "c`d"]}, known],
     )
     assert added(model) == [
-        "ALTER COLUMN `n` SET NOT NULL",
-        "ADD CONSTRAINT `positive` CHECK (n > 0)",
-        "ALTER COLUMN `a b` SET NOT NULL",
-        "ALTER COLUMN `c``d` SET NOT NULL",
+        "`not_null_n` CHECK (`n` IS NOT NULL)",
+        "`positive` CHECK (n > 0)",
+        "`not_null_a_b_c_d` CHECK (`a b` IS NOT NULL AND `c``d` IS NOT NULL)",
     ]
+    (text,) = warned
+    assert "primary_key (n)" in text
 
 
 def test_checks_without_a_name_get_one_each() -> None:
     checks = [{"type": "check", "expression": text} for text in ("n > 0", "n > 1")]
-    assert len(set(added(node(columns={"n": column("n", *checks)})))) == 2
+    assert added(node(columns={"n": column("n", *checks)})) == [
+        "`check_n` CHECK (n > 0)",
+        "`check_n_2` CHECK (n > 1)",
+    ]
+
+
+RELATION: Any = SimpleNamespace(schema="s", identifier="t")
 
 
 class Table:
-    """A Delta table that refuses constraints, and its log."""
+    """A Delta table, which may refuse constraints, and its log."""
 
     _take_back = module.ConstraintsMixin._take_back
 
-    def __init__(self, *operations: str) -> None:
+    def __init__(self, *operations: str, refuses: bool = False) -> None:
+        self.refuses = refuses
         numbered = list(enumerate(operations))
         self.commits = [SimpleNamespace(version=v, operation=o) for v, o in reversed(numbered)]
         self.run: list[str] = []
 
     def _ivm_query(self, sql: str) -> list[Any]:
         self.run.append(sql)
-        if sql.startswith("ALTER"):
+        if self.refuses and sql.startswith("ALTER"):
             raise DbtDatabaseError("violated")
         return []
 
@@ -124,22 +134,8 @@ class Table:
 def test_a_table_that_violates_its_contract_is_taken_back(
     operations: list[str], undone: str
 ) -> None:
-    table = Table(*operations)
-    relation: Any = SimpleNamespace(schema="s", identifier="t")
+    table: Any = Table(*operations, refuses=True)
     model = node(columns={"n": column("n", {"type": "not_null"})})
     with pytest.raises(DbtDatabaseError, match=r"violated\n.*again"):
-        SparkIvmAdapter.ivm_add_constraints(table, relation, model)  # type: ignore[arg-type]
-    assert table.run == ["ALTER TABLE `s`.`t` ALTER COLUMN `n` SET NOT NULL", undone]
-
-
-def test_what_delta_does_not_enforce_is_warned_of_unless_the_user_knows(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    warned: list[str] = []
-    monkeypatch.setattr(module, "warn", warned.append)
-    table, relation = Table(), SimpleNamespace(schema="s", identifier="t")
-    known = {"type": "unique", "warn_unenforced": False}
-    model = node(columns={"n": column("n", {"type": "primary_key"}, known)})
-    SparkIvmAdapter.ivm_add_constraints(table, relation, model)  # type: ignore[arg-type]
-    (text,) = warned
-    assert "primary_key (n)" in text
+        SparkIvmAdapter.ivm_add_constraints(table, RELATION, model)
+    assert table.run[1:] == [undone]

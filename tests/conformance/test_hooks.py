@@ -38,7 +38,7 @@ class Context:
             target = {k: v for k, v in context.items() if k.startswith("target_")}
             assert target == {
                 "target_dbname": "",
-                "target_host": "None",
+                "target_host": "",
                 "target_name": "default",
                 "target_schema": project.test_schema,
                 "target_type": "sparkivm",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from dbt.tests.adapter.utils import fixture_get_intervals_between
 from dbt.tests.adapter.utils.data_types import test_type_float, test_type_int
 from dbt.tests.adapter.utils.data_types.test_type_bigint import BaseTypeBigInt
 from dbt.tests.adapter.utils.data_types.test_type_boolean import BaseTypeBoolean
@@ -130,7 +133,16 @@ class TestGenerateSeries(BaseGenerateSeries):
 
 
 class TestGetIntervalsBetween(BaseGetIntervalsBetween):
-    pass
+    """Dates as Spark reads them, years first."""
+
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        sql = fixture_get_intervals_between.models__test_get_intervals_between_sql
+        properties = fixture_get_intervals_between.models__test_get_intervals_between_yml
+        return {
+            "test_get_intervals_between.yml": properties,
+            "test_get_intervals_between.sql": re.sub(r"(\d\d)/(\d\d)/(\d{4})", r"\3-\1-\2", sql),
+        }
 
 
 class TestGetPowersOfTwo(BaseGetPowersOfTwo):

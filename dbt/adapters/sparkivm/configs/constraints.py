@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from python_ivm.parse.parser import quoted_name
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,24 @@ class Constraint:
     name: str
     expression: str
     warns: bool
+
+    @property
+    def condition(self) -> str | None:
+        """What is true of every row, which Delta can check; None of what is about several rows."""
+        if self.kind == "not_null" and self.columns:
+            quoted = (quoted_name((column,)) for column in self.columns)
+            return " AND ".join(f"{column} IS NOT NULL" for column in quoted)
+        return self.expression or None if self.kind == "check" else None
+
+    def name_beside(self, taken: Container[str]) -> str:
+        """A name that no other constraint has, in lower case as Delta keeps it."""
+        name = (self.name or "_".join((self.kind, *self.columns))).lower()
+        name = re.sub(r"\W+", "_", name).strip("_")
+        number = 2
+        free = name
+        while free in taken:
+            free, number = f"{name}_{number}", number + 1
+        return free
 
 
 def constraints(model: Mapping[str, Any]) -> Iterator[Constraint]:

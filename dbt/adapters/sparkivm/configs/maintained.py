@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -12,10 +11,9 @@ from typing import Any
 from dbt_common.invocation import get_invocation_id
 
 from dbt.adapters.sparkivm.bridge.relations import IVM
-from dbt.adapters.sparkivm.configs.constraints import Constraint, constraints
+from dbt.adapters.sparkivm.configs.constraints import constraints
 from dbt.adapters.sparkivm.log import warn
 from python_ivm.errors import InvalidModel
-from python_ivm.parse.parser import quoted_name
 from python_ivm.state.storage import Storage
 
 _RESERVED = "ivm_"
@@ -38,41 +36,18 @@ def storage_of(model: Mapping[str, Any]) -> Storage:
     checks: dict[str, str] = {}
     unchecked: dict[str, str] = {}
     for constraint in constraints(model):
-        condition = _condition(constraint)
-        name = _name(constraint, checks)
+        condition = constraint.condition
+        name = constraint.name_beside(checks)
+        if name.startswith(_RESERVED):
+            raise InvalidModel(
+                f"A constraint is named {name}",
+                hint=f"Names that begin with {_RESERVED} are those of the state's own constraints.",
+            )
         if condition is not None:
             checks[name] = condition
         elif constraint.warns:
             unchecked[name] = _NOT_ENFORCED
     return replace(storage, checks=checks, unchecked=unchecked)
-
-
-def _condition(constraint: Constraint) -> str | None:
-    """What is true of every row; None of what is about several rows."""
-    if constraint.kind == "not_null" and constraint.columns:
-        quoted = (quoted_name((column,)) for column in constraint.columns)
-        return " AND ".join(f"{column} IS NOT NULL" for column in quoted)
-    return constraint.expression or None if constraint.kind == "check" else None
-
-
-def _name(constraint: Constraint, taken: Mapping[str, str]) -> str:
-    """A name that no other constraint has, in lower case as Delta keeps it.
-
-    Raises:
-        InvalidModel: If the user gave a name that is reserved.
-    """
-    name = (constraint.name or "_".join((constraint.kind, *constraint.columns))).lower()
-    name = re.sub(r"\W+", "_", name).strip("_")
-    if name.startswith(_RESERVED):
-        raise InvalidModel(
-            f"A constraint is named {name}",
-            hint=f"Names that begin with {_RESERVED} are those of the state's own constraints.",
-        )
-    number = 2
-    free = name
-    while free in taken:
-        free, number = f"{name}_{number}", number + 1
-    return free
 
 
 _MEANINGLESS = (

@@ -1,19 +1,19 @@
 """The constraints of a contract, on the Delta tables of dbt's own materializations.
 
-Delta enforces NOT NULL and CHECK, and takes both only for a table that stands, with its rows.
+Delta checks conditions, which it takes only for a table that stands, with its rows. It takes NOT
+NULL for no column that stands, so that is a condition, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from hashlib import md5
 from typing import Any
 
 from dbt.adapters.base import BaseRelation
 from dbt.adapters.base.meta import AdapterMeta, available
 from dbt_common.exceptions import DbtDatabaseError
 
-from dbt.adapters.sparkivm.configs.constraints import Constraint, constraints
+from dbt.adapters.sparkivm.configs.constraints import constraints
 from dbt.adapters.sparkivm.log import warn
 from python_ivm.parse.parser import quoted_name
 
@@ -37,17 +37,20 @@ class ConstraintsMixin(metaclass=AdapterMeta):
             DbtDatabaseError: If a row violates a constraint, or an expression is wrong.
         """
         table = quoted_name((relation.schema, relation.identifier))
-        found = list(constraints(model))
-        for constraint in found:
-            if constraint.warns and not clauses(constraint):
+        checks: dict[str, str] = {}
+        for constraint in constraints(model):
+            if constraint.condition is not None:
+                checks[constraint.name_beside(checks)] = constraint.condition
+            elif constraint.warns:
                 warn(
                     f"{model['name']}: Delta does not enforce the constraint {constraint.kind} "
                     f"({', '.join(constraint.columns)}). Test it by a data test, and set "
                     "warn_unenforced: false."
                 )
         try:
-            for clause in dict.fromkeys(each for one in found for each in clauses(one)):
-                self._ivm_query(f"ALTER TABLE {table} {clause}")  # type: ignore[attr-defined]
+            for name, condition in checks.items():
+                added = f"ADD CONSTRAINT {quoted_name((name,))} CHECK ({condition})"
+                self._ivm_query(f"ALTER TABLE {table} {added}")  # type: ignore[attr-defined]
         except DbtDatabaseError as error:
             raise DbtDatabaseError(f"{error.msg}\n{self._take_back(relation)}") from error
 
@@ -62,14 +65,3 @@ class ConstraintsMixin(metaclass=AdapterMeta):
             return f"{relation} has its former rows again."
         self.drop_relation(relation)  # type: ignore[attr-defined]
         return f"{relation} was dropped again."
-
-
-def clauses(constraint: Constraint) -> list[str]:
-    """What ALTER TABLE adds a constraint by; nothing if Delta has no such constraint."""
-    columns, expression = constraint.columns, constraint.expression
-    if constraint.kind == "not_null":
-        return [f"ALTER COLUMN {quoted_name((each,))} SET NOT NULL" for each in columns]
-    if constraint.kind == "check" and expression:
-        name = constraint.name or md5(f"{columns};{expression}".encode()).hexdigest()
-        return [f"ADD CONSTRAINT {quoted_name((name,))} CHECK ({expression})"]
-    return []
