@@ -44,7 +44,7 @@ def test_rows_that_came_and_went_fail_nothing(bench: Bench) -> None:
     bench.view("select cast(s as int) as number, count(*) as c, max(x) as x from r group by 1")
     bench.sql(
         "insert into r values (2, 1, 0, 1.0, 'seven'), (3, 1, 1, double('NaN'), '9')",
-        "update r set x = -0.0 where k = 1",
+        "update r set x = double('-0.0') where k = 1",
         "delete from r where k = 2",
         "update r set x = x + 1, s = 'nine' where k = 3",
         "update r set s = '8' where k = 3",
