@@ -10,10 +10,17 @@ from python_ivm.algebra import nodes
 from python_ivm.algebra.nodes import Node
 from python_ivm.errors import NotYetImplemented
 from python_ivm.loops.order import Order, order
-from python_ivm.loops.program import NOW
-from python_ivm.parse.loops import DELAY
+from python_ivm.parse.loops import DELAY, NOW
 
-_ALL = (nodes.Project, nodes.Filter, nodes.Join, nodes.UnionAll, nodes.Repeat, nodes.Generate)
+_ALL = (
+    nodes.Filter,
+    nodes.Generate,
+    nodes.Join,
+    nodes.Project,
+    nodes.Repeat,
+    nodes.Scan,
+    nodes.UnionAll,
+)
 """The operators that are monotone in every input."""
 _FIRST = (nodes.LeftJoin, nodes.Mark)
 """Those that are monotone in their first input."""

@@ -12,10 +12,10 @@ from python_ivm.bind.binder import bind
 from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.loops.graph import Graph, Vertex, graph_of, reading_vertex
 from python_ivm.loops.order import Order
-from python_ivm.loops.program import NOW, Program
+from python_ivm.loops.program import Program
 from python_ivm.loops.verdict import refuse_knots
 from python_ivm.parse.clock_calls import calls
-from python_ivm.parse.loops import DELAY
+from python_ivm.parse.loops import DELAY, NOW
 from python_ivm.parse.trees import position
 from python_ivm.qualify.schema import Schemas, TableSchema
 from python_ivm.rows.builder import Builder, Rows, named

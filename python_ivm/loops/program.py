@@ -12,12 +12,8 @@ from sqlglot import exp
 from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.loops.order import components
 from python_ivm.parse.ctes import cte_of
-from python_ivm.parse.loops import DELAY, is_delayed, is_loop
+from python_ivm.parse.loops import DELAY, NOW, is_delayed, is_loop
 from python_ivm.parse.trees import position
-
-NOW = "ivm_loop"
-"""The schema under which the planner knows a binding's rows as of this round; ``ivm_delay`` is that
-of the rows as of the round before."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +122,7 @@ class Program:
         hidden = {cte.alias.lower() for part in parts for cte in part.find_all(exp.CTE)} - needed
         for part in parts:
             for table in part.find_all(exp.Table):
-                self._as_table(table, hidden)
+                self._as_table(table, hidden, behind=original is self.tree)
         if kept:
             more = own.expressions if own is not None else []
             recursive = any(self._is_recursive(name) for name in needed)
@@ -134,7 +130,8 @@ class Program:
             tree.set("with_", exp.With(expressions=[*kept, *more], recursive=recursive))
         return tree
 
-    def _as_table(self, table: exp.Table, hidden: set[str]) -> None:
+    def _as_table(self, table: exp.Table, hidden: set[str], behind: bool) -> None:
+        """A name of a binding as a table; behind the loop the last round is the one before."""
         name = table.name.lower()
         delayed = is_delayed(table)
         if not delayed and (len(table.parts) > 1 or name in hidden):
@@ -145,7 +142,7 @@ class Program:
             return
         if not table.alias:
             table.set("alias", exp.TableAlias(this=table.this.copy()))
-        schema = exp.to_identifier(DELAY if delayed else NOW)
+        schema = exp.to_identifier(DELAY if delayed and not behind else NOW)
         schema.meta.update(table.this.meta)
         table.this.set("this", name)
         table.set("db", schema)

@@ -118,7 +118,7 @@ def _mends(program: Program, graph: Graph) -> list[list[Reference]]:
         mending = [chosen for chosen in combinations(places, number) if not knots(graph, chosen)]
         if mending:
             named = [_references(program, graph, chosen) for chosen in mending]
-            return [list(one) for one in dict.fromkeys(map(tuple, named))]
+            return [one for place, one in enumerate(named) if one not in named[:place]]
     return [_references(program, graph, tuple(places))]
 
 

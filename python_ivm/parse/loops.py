@@ -10,6 +10,11 @@ DELAY = "ivm_delay"
 """What stands before the name of a binding, like a schema, where its rows as of the round before
 are meant: the macro of this name writes ``ivm_delay.f``."""
 
+NOW = "ivm_loop"
+"""The schema under which the planner knows a binding's rows as of this round, as :data:`DELAY` is
+that of the rows as of the round before."""
+LOOP_VIEW = "ivm_loop_{}"
+"""The temporary view that shows a binding's rows to what stands behind the loop."""
 _LOOP = "ivm_loop"
 _AROUND = ("distinct", "by_name", "order", "limit", "offset", "with_")
 

@@ -455,11 +455,17 @@ def _cast(compiler: Compiler, tree: exp.Expr) -> Typed:
     whole = typed.kind.is_whole and kind.is_number
     if not (whole or (typed.kind.name == kind.name == "decimal")):
         raise unknown(tree, f"a cast from {typed.kind} to {kind}")
-    of, made = typed.of, fit(kind, compiler.ansi)
+    safe = bool(tree.args.get("safe"))  # TRY_CAST, which is NULL instead of an error
+    of, made = typed.of, fit(kind, compiler.ansi or safe)
 
     def value(row: Row) -> Any:
         found = of(row)
-        return None if found is None else made(found)
+        try:
+            return None if found is None else made(found)
+        except Overflow:
+            if safe:
+                return None
+            raise
 
     return Typed(kind, value)
 
@@ -489,6 +495,7 @@ _RULES: Mapping[type[exp.Expr], Callable[[Compiler, exp.Expr], Typed]] = {
     exp.Concat: _concat,
     exp.DPipe: _concat,
     exp.Cast: _cast,
+    exp.TryCast: _cast,
 }  # fmt: skip
 
 

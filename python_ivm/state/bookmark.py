@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 from python_ivm.sources.clock import Instant
 from python_ivm.sources.cloned import RECORD, Cloned
@@ -43,6 +43,7 @@ class Bookmark:
             and of the settings; empty where that is not known.
         clone: The state that this one is a clone of, if it is one.
         storage: How its rows are stored, as :meth:`Storage.value` gives it.
+        cut_off: Whether a loop reached a limit, so that the rows are not all of the query's.
     """
 
     query: str
@@ -62,6 +63,7 @@ class Bookmark:
     shape: str = ""
     clone: Cloned | None = None
     storage: Mapping[str, object] = field(default_factory=dict)
+    cut_off: bool = False
 
     def text(self) -> str:
         """The bookmark as one line of JSON."""
@@ -85,6 +87,7 @@ class Bookmark:
                 "shape": self.shape,
                 RECORD: self.clone.value() if self.clone is not None else None,
                 "storage": dict(self.storage),
+                "cut_off": self.cut_off,
             },
         )
 
@@ -115,9 +118,16 @@ class Bookmark:
                 shape=data.get("shape", ""),
                 clone=Cloned.of(data.get(RECORD)),
                 storage=data.get("storage", {}),
+                cut_off=bool(data.get("cut_off")),
             )
         except (ValueError, KeyError, TypeError, IndexError):
             return None
+
+
+def cut_off(text: str) -> str:
+    """A bookmark's text of a state whose loop reached a limit."""
+    bookmark = Bookmark.of(text)
+    return text if bookmark is None else replace(bookmark, cut_off=True).text()
 
 
 @dataclass(frozen=True)
