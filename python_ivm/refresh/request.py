@@ -123,6 +123,8 @@ class Request:
         location: Where the state's files go; None leaves it to the catalog.
         project: The dbt project that the model is of.
         storage: How the state's rows are stored.
+        columns: The types of the model's columns as the user says them, in order; empty unless
+            those of all are said.
         without_passes: Names of passes of the optimizer to leave out, for tests and to find out
             what one gains.
     """
@@ -142,6 +144,7 @@ class Request:
     location: str | None = None
     project: str = ""
     storage: Storage = field(default_factory=Storage)
+    columns: Mapping[str, str] = field(default_factory=dict)
     without_passes: frozenset[str] = frozenset()
 
 

@@ -119,6 +119,7 @@ class Refresh:
         ranges: The read versions of each source, such as ``orders@5→6``.
         warning: What to warn of, if anything.
         sentence: What the log line says of the reason beside its code, if anything.
+        again: Whether the refresh is to be planned again after the statements, for what is left.
         is_bag: Whether the state's rows have no keys, so that Delta deletes and inserts where a
             row of the view changes.
     """
@@ -131,6 +132,7 @@ class Refresh:
     warning: str | None = None
     sentence: str = ""
     is_bag: bool = False
+    again: bool = False
 
     def noted(self, note: str, code: str) -> Refresh:
         """The same refresh with something more to say.

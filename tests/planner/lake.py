@@ -166,6 +166,8 @@ class Lake:
         refresh = plan_refresh(self.request(model, sql, **request), self)
         for statement in refresh.statements:
             self.execute(model, statement)
+        if refresh.again:
+            return self.run(model, sql, **{**request, "full_refresh": None})
         return refresh
 
     def request(self, model: str, sql: str, **more: Any) -> Request:
@@ -415,7 +417,8 @@ def _spark_type(duck: str) -> str:
         return f"array<{_spark_type(duck[:-2])}>"
     if "MAP(" in duck or "STRUCT(" in duck:
         return exp.DataType.build(duck, dialect="duckdb").sql("spark").lower()
-    return {"HUGEINT": "bigint", "INTEGER": "int", "VARCHAR": "string"}.get(duck, duck.lower())
+    known = {"HUGEINT": "bigint", "INTEGER": "int", "VARCHAR": "string", '"NULL"': "void"}
+    return known.get(duck, duck.lower())
 
 
 def _key(row: Row) -> str:

@@ -8,12 +8,17 @@ from functools import partial
 from sqlglot import exp
 
 from python_ivm.parse.parser import table_key, table_references
-from python_ivm.parse.views import Relation
+from python_ivm.parse.views import Relation, View
 from python_ivm.refresh.metadata.versions import is_delta, state_history
 from python_ivm.refresh.request import Warehouse
 from python_ivm.state.public import hidden_columns, over_hidden_columns
 
 _SESSION_CATALOG = "spark_catalog"
+
+
+def same_name(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether two full names mean the same relation."""
+    return table_key(one) == table_key(other)
 
 
 class Catalog:
@@ -31,6 +36,7 @@ class Catalog:
         warehouse: Warehouse,
         settings: Mapping[str, str],
         steady: Collection[str] = (),
+        own: tuple[tuple[str, ...], View] | None = None,
     ) -> None:
         """Take what is asked.
 
@@ -38,7 +44,9 @@ class Catalog:
             warehouse: Knows the names.
             settings: Those under which the model's text is read.
             steady: The tables that have probably not changed since the last refresh, by key.
+            own: What the model's own name means where the model itself has it: full name and view.
         """
+        self._own = own
         self._warehouse = warehouse
         self._settings = settings
         self._steady = steady
@@ -65,6 +73,8 @@ class Catalog:
     def relation(self, parts: tuple[str, ...], namespace: tuple[str, ...] | None) -> Relation:
         """What a name means that stands in the model (no namespace) or in a view."""
         name = self.full_name(parts, namespace)
+        if self._own is not None and namespace is None and same_name(name, self._own[0]):
+            return Relation(name, self._own[1], partial(self._adapted, name))
         # A temporary view comes before a table of its name, but not in the text of a view.
         asked = parts if namespace is None and len(parts) == 1 else name
         if is_delta(self._warehouse, asked, table_key(name) in self._steady):
