@@ -20,6 +20,7 @@ from python_ivm.parse.parser import (
     without_schemas,
     without_terminator,
 )
+from python_ivm.parse.previous import previous_tables
 from python_ivm.parse.views import Reading, View, read
 from python_ivm.qualify.checks.determinism import check_deterministic
 from python_ivm.qualify.schema import Schemas, TableSchema
@@ -79,7 +80,9 @@ class Model:
         self.warehouse = warehouse
         self.found = found
         self.sizes = _sizes(self.found.bookmark)
-        self._catalog = Catalog(self.warehouse, request.settings, self.found.steady)
+        self._catalog = Catalog(
+            self.warehouse, request.settings, self.found.steady, previous=request.previous
+        )
         self.named: list[TableReference] = []
         self.unread: NotParsed | None = None
         self.request = request = replace(request, sql=without_terminator(request.sql))
@@ -103,6 +106,7 @@ class Model:
         self.tables = self.reading.distinct_tables
         self.views = {key: digest(said) for key, said in self.reading.views.items()}
         self._refuse_reading_itself()
+        self._refuse_two_times()
 
     def _left_to_spark(self, error: NotParsed) -> Reading:
         """The text as it is: it is not known what it reads.
@@ -290,7 +294,9 @@ class Model:
 
     def _with_own_rows(self, view: View) -> Catalog:
         own = self._catalog.full_name(self.request.view)
-        return Catalog(self.warehouse, self.request.settings, self.found.steady, (own, view))
+        request = self.request
+        known = (self.found.steady, (own, view), request.previous)
+        return Catalog(self.warehouse, request.settings, *known)
 
     def _refuse_reading_itself(self) -> None:
         """Its own rows are read by its own name, and by no other way.
@@ -312,13 +318,31 @@ class Model:
                     "itself and without a version. is_incremental() logic is not needed.",
                 )
 
+    def _refuse_two_times(self) -> None:
+        """A source is read at one version.
+
+        Raises:
+            InvalidModel: If a model is read both as it is and as it was before the run.
+        """
+        now = {table.key for table in self.reading.tables if not table.previous}
+        for table in self.reading.tables:
+            if table.previous and table.key in now:
+                raise InvalidModel(
+                    f"{table.key} is read both as it is now and as it was before the run",
+                    line=table.line,
+                    column=table.column,
+                    hint="Read one of the two in a maintained model of its own.",
+                )
+
 
 def query_hash(sql: str, settings: Mapping[str, str]) -> str:
     """Hash of a model's text, whatever its layout, and of the settings that it is read under."""
     text = without_terminator(sql)
+    previous: list[str] = []
     with suppress(NotParsed):  # Spark may read it all the same
+        previous = [found.key for found in previous_tables(text)]
         text = essence(text)
-    return digest(text, dict(settings))
+    return digest(text, dict(settings), *previous)
 
 
 def _sizes(bookmark: Bookmark | None) -> dict[str, int]:

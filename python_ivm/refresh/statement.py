@@ -24,6 +24,8 @@ class Kind(Enum):
     """Lets the public view go on reading the old state while a new one is built."""
     BUILD = "build"
     """Writes the whole state and its bookmark in one commit."""
+    INSERT = "insert"
+    """Writes the first rows of an empty state, and the bookmark, in one commit."""
     TUNE = "tune"
     """Sets how the state's files are written."""
     MERGE = "merge"
@@ -61,7 +63,7 @@ class Statement:
     @property
     def writes_data(self) -> bool:
         """Whether it writes rows."""
-        return self.kind in (Kind.BUILD, Kind.MERGE, Kind.CLONE)
+        return self.kind in (Kind.BUILD, Kind.INSERT, Kind.MERGE, Kind.CLONE)
 
 
 class Strategy(Enum):

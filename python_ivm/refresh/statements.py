@@ -181,6 +181,17 @@ def empty_state(
     return create_state(request, sql, body, bookmark, number)
 
 
+def insert_rows(
+    request: Request, layout: Layout, sources: Mapping[str, SourceChange], clock: Clock | None
+) -> Statement:
+    """The statement that writes what the query gives into an empty state.
+
+    Bookmark and fence are still missing.
+    """
+    body = state_query(layout, sources, clock)
+    return Statement(Kind.INSERT, f"INSERT INTO {relation_name(request.state)} BY NAME\n{body}")
+
+
 def plain_statements(
     request: Request,
     sql: str,

@@ -170,9 +170,10 @@ class Planner:
             told = "the query was checked; --empty and --sample leave a built view as it is"
             return Refresh(Strategy.NOOP, "PARTIAL", told)
         request = replace(self.request, storage=Storage())  # of a state that is replaced soon
+        sql = self.model.reading.text if self.model.named else request.sql
         planned = [
             *statements.create_schema(request),
-            *statements.plain_statements(request, request.sql, request.sql, columns, None, 0),
+            *statements.plain_statements(request, sql, sql, columns, None, 0),
         ]
         told = "built by --empty or --sample; the next run builds it from all rows"
         return Refresh(Strategy.FULL, "PARTIAL", told, tuple(planned), sentence=told)
@@ -549,10 +550,12 @@ class Planner:
             shape=self.model.shape,
             view=public_view.fingerprint(shown),
         )
-        merge = recomputing(self.model, recompute(how.layout), current, clock)
+        self.view_made = True
+        own_start.check_columns(self._state_fits(how.layout, current, clock))
+        rows = statements.insert_rows(self.request, how.layout, current, clock)
         planned = (
             statements.keep_text(self.request, self.model.reading.text),
-            self._committed(merge, after, current),
+            self._committed(rows, after, current),
             *statements.drop_table(self.request),
             statements.create_view(self.request, shown),
         )

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from sqlglot import exp
 
 from python_ivm.errors import InvalidModel
-from python_ivm.parse.parser import TableReference, parse, quoted_name
-from python_ivm.parse.views import View
+from python_ivm.parse.parser import TableReference, parse
+from python_ivm.parse.views import View, no_rows
 from python_ivm.refresh.request import Request, Warehouse
 from python_ivm.refresh.statements import VIEW
 
@@ -65,32 +65,27 @@ def none_yet(
     columns: dict[str, str | None] = dict.fromkeys(_names(request, named))
     for _ in range(_MOST):
         try:
-            found = describe(no_rows(columns, warehouse))
+            found = describe(_view(columns, warehouse))
         except Exception as error:
             raise _unknown(named, f"the query cannot be read without them ({_told(error)})") from (
                 error
             )
         derived: dict[str, str | None] = dict(found)
         if derived == columns:
-            return no_rows(columns, warehouse)
+            return _view(columns, warehouse)
         columns = derived
     raise _unknown(named, "their types follow from one another without an end")
 
 
-def no_rows(columns: Mapping[str, str | None], warehouse: Warehouse) -> View:
-    """A view of no rows; a column of an unknown type is of Spark's type of NULL."""
-    items = [
-        ("NULL" if kind is None else f"CAST(NULL AS {kind})") + f" AS {quoted_name((name,))}"
-        for name, kind in columns.items()
-    ]
-    text = f"SELECT {', '.join(items)} WHERE FALSE"
+def _view(columns: Mapping[str, str | None], warehouse: Warehouse) -> View:
+    text = no_rows(columns)
     return View(text, ("", ""), dict(warehouse.describe(text)))
 
 
 def _as_told(
     request: Request, named: TableReference, warehouse: Warehouse, describe: Describe
 ) -> View:
-    view = no_rows(request.columns, warehouse)
+    view = _view(request.columns, warehouse)
     found, told = dict(describe(view)), view.columns
     if _lowered(found) != _lowered(told):
         raise InvalidModel(

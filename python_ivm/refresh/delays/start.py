@@ -7,11 +7,12 @@ is a version like any other, and the next refresh follows the first rows as it f
 
 from __future__ import annotations
 
-from python_ivm.errors import Unsupported
+from python_ivm.errors import Internal, Unsupported
 from python_ivm.parse.parser import table_key
+from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.reason import Reason
-from python_ivm.refresh.request import Request
+from python_ivm.refresh.request import Request, Warehouse
 from python_ivm.state.bookmark import Bookmark, Found
 
 STARTS = frozenset({"FIRST_BUILD", "FULL_REFRESH", "QUERY_CHANGED"})
@@ -43,6 +44,19 @@ def is_begun(request: Request, found: Found) -> bool:
     return bool(begun) and found.intact and not request.full_refresh
 
 
+def readable(request: Request, warehouse: Warehouse) -> str:
+    """A model's SQL; of one that reads its own rows as if it had none.
+
+    Args:
+        request: The model.
+        warehouse: Answers questions about tables.
+    """
+    if request.view[-1].lower() not in request.sql.lower():
+        return request.sql
+    model = Model(request, CachedWarehouse(warehouse), start=True)
+    return model.reading.text if model.named else request.sql
+
+
 def not_maintained(reason: Reason) -> Unsupported:
     """The error for a query that reads its own rows and for which there are no rules."""
     return Unsupported(
@@ -50,6 +64,19 @@ def not_maintained(reason: Reason) -> Unsupported:
         f"({reason.code}): {reason.words}",
         hint="Move what is not maintained into a model of its own, which this one reads.",
     )
+
+
+def check_columns(fits: bool) -> None:
+    """The state was made for a query that reads no rows; it has to fit the one that reads it.
+
+    Raises:
+        Internal: If it does not.
+    """
+    if not fits:
+        raise Internal(
+            "The state has other columns than the query that reads its own rows gives",
+            hint="Please report it, with the model's SQL.",
+        )
 
 
 def refuse_losing_rows(reason: Reason, fits: bool) -> None:
