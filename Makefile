@@ -12,7 +12,7 @@ BENCH_STAMP := $(VENV)/.bench-done
 DIST_STAMP := $(VENV)/.dist-done
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-spark test-conformance test-tpcds test-random check format clean docs docs-site \
+.PHONY: help setup demo test test-spark test-conformance test-tpcds test-random check format clean docs pictures docs-site \
 	bench dist
 
 help: ## Show the targets
@@ -64,6 +64,10 @@ docs: setup ## Write what docs/ shows of code and tests anew: SQL examples, supp
 	$(BIN)/python -m docs.architecture
 	$(BIN)/python -m docs.support
 	$(BIN)/python -m docs.conformance
+
+pictures: $(BENCH_STAMP) ## Draw the pictures of docs/pictures anew, from the measured figures and the planner
+	$(BIN)/python -m scripts.pictures
+	$(BIN)/python -m scripts.delta_pictures
 
 docs-site: setup ## Build the documentation's site into site/, and fail on a dead link (ARGS=serve to look at it)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs $(or $(ARGS),build --strict)
