@@ -47,7 +47,8 @@ def by_size() -> dict[str, Bars]:
     samples = _samples("queries-sf10")
     panels: dict[str, Bars] = {}
     for query in ("q01", "q09"):
-        panels[QUERIES[query]] = {
+        title = f"{QUERIES[query]}; seconds by the number of changed rows, of 60 million"
+        panels[title] = {
             size: {
                 "table": figure_of(of_the_same_run(samples, query, change, "table")),
                 "refresh": figure_of(chosen(samples, query=query, change=change, way="refresh")),
