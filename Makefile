@@ -9,9 +9,11 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.setup-done
 BENCH_STAMP := $(VENV)/.bench-done
+DIST_STAMP := $(VENV)/.dist-done
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-spark test-conformance test-tpcds test-random check format clean docs bench
+.PHONY: help setup demo test test-spark test-conformance test-tpcds test-random check format clean docs docs-site \
+	bench dist
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -63,8 +65,18 @@ docs: setup ## Write what docs/ shows of code and tests anew: SQL examples, supp
 	$(BIN)/python -m docs.support
 	$(BIN)/python -m docs.conformance
 
+docs-site: setup ## Build the documentation's site into site/, and fail on a dead link (ARGS=serve to look at it)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs $(or $(ARGS),build --strict)
+
+dist: $(DIST_STAMP) ## Build wheel and sdist, check them, and run the quick start with each (ARGS=--no-run to build)
+	$(BIN)/python -m scripts.check_dist $(ARGS)
+
+$(DIST_STAMP): $(STAMP)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dist]'
+	touch $@
+
 clean: ## Remove what tools and Spark leave behind (not .venv)
-	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -rf target logs .sparkivm spark-warehouse metastore_db derby.log demo/data
 	rm -rf $(addprefix integration_tests/,target logs .sparkivm .user.yml)
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +

@@ -82,7 +82,9 @@ def test_a_shop(make_project: MakeProject) -> None:
     assert third.message("raw_payments") == "+1 -0 rows"
     changed = refreshes(third)
     assert changed.pop("market_value")[0] == "recompute"
-    assert {strategy for strategy, _ in changed.values()} <= {"noop", "incremental"}
+    # Of tables as small as these it may be cheaper to compute all rows.
+    followed = {how for how, reason in changed.values() if reason != "CHEAPER"}
+    assert followed <= {"noop", "incremental"}
     assert changed["price_changes"][0] == changed["methods_used"][0] == "incremental"
     assert project.sql("select prices, lowest, highest from price_changes where sku = 'P3'") == [
         (2, 2.25, 2.5)

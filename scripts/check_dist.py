@@ -1,0 +1,107 @@
+"""Builds wheel and sdist, and installs each into a fresh environment, where the quick start is run.
+
+`make dist` calls it. The environments lie in a temporary folder, and know nothing of this checkout.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import venv
+import zipfile
+from pathlib import Path
+
+from docs.snippets import commands, write_project
+
+ROOT = Path(__file__).resolve().parents[1]
+DIST = ROOT / "dist"
+PAGE = ROOT / "docs" / "quick-start.md"
+SOURCES = ("python_ivm", "dbt", "macros")
+LINK = "dbt/include/sparkivm/macros"
+"""A symlink to `macros` here, and a folder in the archives."""
+
+
+def main() -> None:
+    """Build, check, install and run.
+
+    Raises:
+        SystemExit: something is missing in an archive, or the quick start does not go as told.
+    """
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--no-run", action="store_true", help="build and check, install nothing")
+    arguments = parser.parse_args()
+    wheel, sdist = build()
+    missing = sorted(packaged() - set(zipfile.ZipFile(wheel).namelist()))
+    if missing:
+        raise SystemExit(f"{wheel.name} lacks {', '.join(missing)}")
+    if not arguments.no_run:
+        for archive in (wheel, sdist):
+            run_quick_start(archive)
+    print(f"{wheel.name} and {sdist.name} are complete.")
+
+
+def build() -> tuple[Path, Path]:
+    """Build both archives, the wheel from the sdist, and check their metadata."""
+    shutil.rmtree(DIST, ignore_errors=True)
+    run(sys.executable, "-m", "build", "--outdir", str(DIST), str(ROOT))
+    archives = [*DIST.glob("*.whl"), *DIST.glob("*.tar.gz")]
+    run(sys.executable, "-m", "twine", "check", "--strict", *map(str, archives))
+    return archives[0], archives[1]
+
+
+def packaged() -> set[str]:
+    """The files that belong into the wheel, by their names there."""
+    told = subprocess.run(
+        ["git", "ls-files", *SOURCES], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    files = set(told.stdout.splitlines()) - {LINK}
+    return {re.sub(r"^macros/", f"{LINK}/", file) for file in files}
+
+
+def run_quick_start(archive: Path) -> None:
+    """Install an archive into a fresh environment, and do there what the quick start says."""
+    print(f"The quick start with {archive.name}:")
+    with tempfile.TemporaryDirectory(prefix="dbt-sparkivm-dist-") as name:
+        folder = Path(name)
+        venv.create(folder / "env", with_pip=True)
+        bin_folder = folder / "env" / "bin"
+        install = ["install", "--quiet", "--constraint", str(ROOT / "constraints.txt")]
+        run(str(bin_folder / "pip"), *install, f"{archive}[session]")
+        project = folder / "shop"
+        write_project(PAGE, project)
+        environment = {**os.environ, "PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}"}
+        environment.pop("PYTHONPATH", None)
+        logs = [
+            run("bash", "-c", command, cwd=project, env=environment)
+            for command in commands(PAGE)
+            if not command.startswith(("pip", "mkdir", "cd "))
+        ]
+    told = "\n".join(logs)
+    for strategy in ("full (FIRST_BUILD): 3 rows", "incremental: +1 ~1 -0 rows", "noop: no source"):
+        if strategy not in told:
+            raise SystemExit(f"The quick start does not say: {strategy}")
+
+
+def run(*command: str, cwd: Path = ROOT, env: dict[str, str] | None = None) -> str:
+    """Run a command, and show what it prints.
+
+    Raises:
+        SystemExit: it fails.
+    """
+    print("$", " ".join(command), flush=True)
+    done = subprocess.run(
+        command, cwd=cwd, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    print(done.stdout, flush=True)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)}: exit code {done.returncode}")
+    return re.sub(r"\x1b\[[0-9;]*m", "", done.stdout)
+
+
+if __name__ == "__main__":
+    main()
