@@ -43,6 +43,8 @@ class Bookmark:
             and of the settings; empty where that is not known.
         clone: The state that this one is a clone of, if it is one.
         storage: How its rows are stored, as :meth:`Storage.value` gives it.
+        start: Code and text of why the state was emptied, while its first rows are still to come;
+            only models that read their own rows are built in these two steps.
         cut_off: Whether a loop reached a limit, so that the rows are not all of the query's.
     """
 
@@ -63,6 +65,7 @@ class Bookmark:
     shape: str = ""
     clone: Cloned | None = None
     storage: Mapping[str, object] = field(default_factory=dict)
+    start: tuple[str, ...] = ()
     cut_off: bool = False
 
     def text(self) -> str:
@@ -87,6 +90,7 @@ class Bookmark:
                 "shape": self.shape,
                 RECORD: self.clone.value() if self.clone is not None else None,
                 "storage": dict(self.storage),
+                "start": list(self.start),
                 "cut_off": self.cut_off,
             },
         )
@@ -118,6 +122,7 @@ class Bookmark:
                 shape=data.get("shape", ""),
                 clone=Cloned.of(data.get(RECORD)),
                 storage=data.get("storage", {}),
+                start=tuple(data.get("start", ())),
                 cut_off=bool(data.get("cut_off")),
             )
         except (ValueError, KeyError, TypeError, IndexError):

@@ -30,6 +30,7 @@ class CachedWarehouse:
         self._answers = Answers()
         self.failure: Exception | None = None
         self.stand_in: Callable[[str], str] = lambda sql: sql
+        self._stand_ins: dict[str, str] = {}
 
     def history(self, parts: tuple[str, ...], limit: int | None) -> Sequence[Commit] | None:
         """A table's commits."""
@@ -71,8 +72,12 @@ class CachedWarehouse:
 
     def describe(self, sql: str) -> Sequence[tuple[str, str]]:
         """The types of a query's columns."""
-        asked = self.stand_in(sql)
-        return self._answers.other((), asked, lambda: self._warehouse.describe(asked))
+        sql = self.stand_in(self._stand_ins.get(sql, sql))
+        return self._answers.other((), sql, lambda: self._warehouse.describe(sql))
+
+    def describe_instead(self, sql: str, other: str) -> None:
+        """Describe another text for a query that reads what need not stand."""
+        self._stand_ins[sql] = other
 
     def texts(
         self, sql: str, execution: Execution = Execution.USUAL
