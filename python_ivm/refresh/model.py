@@ -151,7 +151,7 @@ class Model:
 
     def loop_run(self) -> LoopRun | None:
         """The model's loop over its sources as they are now, if it has one."""
-        if self.loop is None or self.program is None:
+        if self.loop is None or self.program is None or not self.program.bindings:
             return None
         read = {table.name for table in self.program.main.find_all(exp.Table) if table.db == NOW}
         givens = self.loop.givens
@@ -174,7 +174,7 @@ class Model:
 
     def _without_loop(self, sql: str) -> str:
         """A query that reads the loop's rows, over no rows of the same types."""
-        if self.program is None or (sql != self.request.sql and "ivm_loop" not in sql):
+        if self.program is None or (sql != self.request.sql and NOW not in sql):
             return sql
         if sql == self.request.sql:
             sql = str(self.program.main.sql(dialect=DIALECT))

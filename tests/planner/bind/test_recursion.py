@@ -9,6 +9,7 @@ from python_ivm.bind.binder import bind
 from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.parse.parser import parse
 from python_ivm.qualify.schema import TableSchema
+from python_ivm.refresh.statement import Strategy
 from tests.planner.lake import Lake
 from tests.planner.stories import View
 
@@ -59,10 +60,16 @@ def test_a_recursive_list_may_have_other_ctes() -> None:
 
 def test_a_cte_sees_itself_and_those_before_it() -> None:
     with pytest.raises(InvalidModel, match="r does not exist"):
-        bind(
-            parse("with recursive x as (select k from r), r as (select 1 as k) select k from x"),
-            SCHEMAS,
-        )
+        bind(parse("with x as (select k from r), r as (select 1 as k) select k from x"), SCHEMAS)
+
+
+def test_bindings_of_a_recursive_list_may_name_later_ones(lake: Lake) -> None:
+    lake.create("a", {"k": "int", "v": "int"}, [(1, 2)])
+    sql = "with recursive x as (select k + 1 as k from r), r as (select k from s.a) select k from x"
+    lake.run("m", sql)
+    lake.change("a", insert=[(5, 0)])
+    assert lake.run("m", sql).strategy is Strategy.INCREMENTAL
+    assert lake.view("m") == {(2,): 1, (6,): 1}
 
 
 @pytest.mark.parametrize(
