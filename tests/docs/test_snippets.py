@@ -88,6 +88,7 @@ def rendered(sql: str, *, later: bool = False) -> tuple[str, dict[str, object]]:
         ref=lambda name: f"shop.{name}",
         source=lambda _, name: f"shop.{name}",
         is_incremental=lambda: later,
+        ivm_delay=lambda name: f"ivm_delay.{name}",
     )
     return text, config
 
@@ -106,7 +107,8 @@ def test_sql_is_planned(snippet: Snippet) -> None:
         for later in (False, True):
             run(rendered(snippet.text, later=later)[0])
     else:
-        run(sql)
+        if "ivm_delay." not in sql:  # what Spark does not run, either
+            run(sql)
         told = explain(Request("m", sql, ("shop", "m"), ("shop", "m__ivm_state")), Tables())
         assert "MERGE" in told
         assert "Every change rebuilds the view in full" not in told

@@ -198,7 +198,7 @@ class Lake:
         self.executed.append(statement)
         state = f"{model}__ivm_state"
         if statement.loop is not None:
-            self._run_loop(statement.loop)
+            self.show_loop(statement.loop)
         elif statement.kind not in (Kind.KEEP_VIEW, Kind.TUNE, Kind.ALTER):
             self.db.execute(self.duck(statement.sql))
         if statement.kind is Kind.CREATE_VIEW:
@@ -220,7 +220,7 @@ class Lake:
                 least = self.db.execute(f"select min(__ivm_count__) from s.{state}").fetchone()[0]
                 assert least is None or least >= 0, "negative multiplicity in the state"
 
-    def _run_loop(self, loop: LoopRun) -> None:
+    def show_loop(self, loop: LoopRun) -> None:
         """Run a loop, and show its rows as tables."""
         relations, self.looped = loop.run(self._named_rows)
         for relation in relations:
