@@ -96,7 +96,7 @@ class Model:
             if self.named:
                 self._catalog = self._with_own_rows(self._own_rows(start))
             self.reading = read(request.sql, self._catalog)
-            if self.named:
+            if self.delayed:
                 warehouse.describe_instead(request.sql, self.reading.text)
             check_deterministic(self.reading.tree)
         self.query_hash = query_hash(request.sql, request.settings)
@@ -120,6 +120,16 @@ class Model:
             raise error from None
         self.unread = error
         return Reading(self.request.sql, exp.Select(), (), {})
+
+    @property
+    def own_key(self) -> str | None:
+        """The planner key of the model's own rows; None if it does not read them."""
+        return table_key(self._catalog.full_name(self.request.state)) if self.named else None
+
+    @property
+    def delayed(self) -> bool:
+        """Whether it reads rows of the run before, which need not be there yet."""
+        return bool(self.named) or bool(previous_tables(self.request.sql))
 
     @cached_property
     def shape(self) -> str:

@@ -36,6 +36,15 @@ class OnConfigurationChange(Enum):
     FAIL = "fail"
 
 
+class Step(Enum):
+    """What one step of a model takes of what is pending."""
+
+    REFRESH = "refresh"
+    """All of it."""
+    COMMIT = "commit"
+    """One commit of the sources, in the order of their times."""
+
+
 @dataclass(frozen=True)
 class Options:
     """A model's configuration.
@@ -47,12 +56,15 @@ class Options:
             may be switched on.
         deterministic_functions: Config ``ivm_deterministic_functions``, in lower case: functions of
             users that give the same result for the same arguments whenever they are called.
+        step: Config ``ivm_step``: what of what is pending one step takes: all of it (``refresh``),
+            or one commit of the sources (``commit``).
     """
 
     policy: Policy = Policy.AUTO
     on_configuration_change: OnConfigurationChange = OnConfigurationChange.APPLY
     enable_change_feed: bool = False
     deterministic_functions: frozenset[str] = frozenset()
+    step: Step = Step.REFRESH
 
     @staticmethod
     def of(config: Mapping[str, object]) -> Options:
@@ -67,6 +79,7 @@ class Options:
             "ivm_state_schema",
             "ivm_state_suffix",
             "ivm_deterministic_functions",
+            "ivm_step",
         }
         unknown = sorted(k for k in config if k.startswith("ivm_") and k not in known)
         if unknown:
@@ -88,6 +101,7 @@ class Options:
             ),
             enable_change_feed=bool(enable),
             deterministic_functions=frozenset(str(name).lower() for name in functions),
+            step=_choice(Step, "ivm_step", config.get("ivm_step") or "refresh"),
         )
 
 
