@@ -200,6 +200,8 @@ class Lake:
             self._note_view(model, statement.sql)
         if statement.kind is Kind.BUILD:
             self.kept[state] = _properties(statement.sql)
+        if statement.kind is Kind.ALTER:
+            self.kept.setdefault(state, {}).update(_properties(statement.sql))
         if statement.writes_data:
             commits = self.commits.setdefault(state, [])
             operation = _OPERATIONS[statement.kind]

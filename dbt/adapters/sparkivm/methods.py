@@ -183,11 +183,16 @@ class IvmMixin(metaclass=AdapterMeta):
             return explain(request, self._ivm_warehouse())
 
     @available.parse(lambda *a, **k: "")
-    def ivm_consistency_query(self, view: BaseRelation) -> str:
-        """The SQL of the rows in which a maintained view differs from its query."""
+    def ivm_consistency_query(self, view: BaseRelation, runs: int | None = None) -> str:
+        """The SQL of the rows in which a maintained view differs from its query.
+
+        Args:
+            view: The public view.
+            runs: How many of its last runs are replayed; None means all, if it reads its own rows.
+        """
         with as_dbt_errors(view.identifier):
             parts = (view.schema, view.identifier)
-            return consistency_query(parts, self._ivm_warehouse())
+            return consistency_query(parts, self._ivm_warehouse(), runs)
 
     def _ivm_settings(self) -> dict[str, str]:
         """The session settings by which a query's result can differ."""
