@@ -22,7 +22,7 @@ models:
 # An order is allowed while its account has spent less than 10 before this run.
 ALLOWED = IVM + (
     "select o.id, o.account, o.amount from {s}.orders o\n"
-    "left join {{{{ ivm_previous('spent') }}}} p on p.account = o.account\n"
+    "left join {{ ivm_previous('spent') }} p on p.account = o.account\n"
     "where coalesce(p.amount, 0) < 10"
 )
 SPENT = IVM + (
@@ -37,7 +37,7 @@ def circle(project: DbtProject, **more: str) -> DbtProject:
     )
     project.sql("insert into orders values (1, 1, 4), (2, 2, 12)")
     project.write({"models/limits.yml": LIMITS})
-    return project.models(allowed=ALLOWED.format(s=project.schema), spent=SPENT, **more)
+    return project.models(allowed=ALLOWED.replace("{s}", project.schema), spent=SPENT, **more)
 
 
 def test_models_in_a_circle(project: DbtProject) -> None:
@@ -82,7 +82,8 @@ def test_its_own_rows_with_a_contract(project: DbtProject) -> None:
     project.sql("delete from payments where amount = 10")
     project.run()
     assert project.sql("select * from highest order by account") == [(1, 10), (2, 1)]
-    assert project.run().response("highest")["strategy"] in ("incremental", "noop")
+    third = project.run().response("highest")
+    assert third["strategy"] in ("incremental", "noop"), third
     assert project.run().response("highest")["strategy"] == "noop"
     explained = project.dbt("run-operation", "ivm_explain", "--args", "{model: highest}")
     assert explained.success, explained.log

@@ -31,7 +31,8 @@ def test_own_rows_are_those_of_the_last_refresh(bench: Bench) -> None:
     assert view.rows() == [(1, Decimal("10.00")), (2, Decimal("5.00"))]
     bench.sql("insert into payments values (3, 1)")
     # All payments again, and the balances before.
-    assert view.run().refresh.strategy.value == "incremental"
+    refresh = view.run().refresh
+    assert refresh.strategy.value == "incremental", refresh.explanation
     assert view.rows() == [(1, Decimal("20.00")), (2, Decimal("10.00")), (3, Decimal("1.00"))]
     outcome = view.run(full_refresh=True)
     assert (outcome.refresh.strategy.value, outcome.refresh.reason) == ("full", "FULL_REFRESH")
