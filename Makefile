@@ -39,7 +39,7 @@ test-conformance: setup ## Run dbt's own tests of adapters (ARGS='-k python' to 
 	$(BIN)/python -m pytest tests/conformance --ivm-conformance $(ARGS)
 
 test-random: setup ## Maintain EXAMPLES=1000 new random models on DuckDB, and each operator's queries longer
-	$(BIN)/python -m pytest tests/planner/test_property.py tests/planner/test_operators.py --ivm-examples $(EXAMPLES) $(ARGS)
+	$(BIN)/python -m pytest tests/planner/test_property.py tests/planner/test_operators.py tests/planner/refresh/delays/test_random.py --ivm-examples $(EXAMPLES) $(ARGS)
 
 check: setup ## Lint, formatting and types
 	$(BIN)/ruff check .

@@ -15,6 +15,8 @@ from tests.planner.refresh.delays.naive import Naive
 from tests.planner.refresh.delays.test_previous import looking_at
 from tests.planner.test_operators import some
 
+FEW = {"test_a_random_model_of_its_own_rows": 8, "test_random_models_in_a_circle": 3}
+
 COLUMNS = {"i": "bigint", "v": "bigint"}
 
 FROM_SOURCES = [
@@ -86,9 +88,13 @@ def typed(sql: str) -> str:
     return f"select cast(i as bigint) as i, cast(v as bigint) as v from ({sql}) typed"
 
 
-@pytest.mark.parametrize(
-    "seed", [*range(8), *(pytest.param(n, marks=pytest.mark.thorough) for n in range(8, 60))]
-)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A few seeds by default, and as many more as ``--ivm-examples`` asks for."""
+    if "seed" in metafunc.fixturenames:
+        asked = metafunc.config.getoption("ivm_examples", None) or 0
+        metafunc.parametrize("seed", range(max(FEW[metafunc.function.__name__], asked // 20)))
+
+
 def test_a_random_model_of_its_own_rows(
     sources: Callable[[random.Random], Lake], seed: int
 ) -> None:
@@ -111,9 +117,6 @@ def test_a_random_model_of_its_own_rows(
         assert refresh.strategy is not Strategy.FULL, f"{refresh.explanation}: {sql}"
 
 
-@pytest.mark.parametrize(
-    "seed", [*range(3), *(pytest.param(n, marks=pytest.mark.thorough) for n in range(3, 30))]
-)
 def test_random_models_in_a_circle(sources: Callable[[random.Random], Lake], seed: int) -> None:
     rng = random.Random(f"circle {seed}")
     lake = sources(rng)
