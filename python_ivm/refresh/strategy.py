@@ -141,8 +141,8 @@ class Planner:
         if forced is not None:
             return self._recompute(forced, bookmark, rebuild)
         by_commit = self.request.options.step is Step.COMMIT
-        own = self.model.own_key if by_commit else None  # which is no commit of a source
-        moved = any(change.changed for key, change in changes.items() if key != own)
+        delayed = self.model.delayed_keys if by_commit else ()  # which are no commits of sources
+        moved = any(change.changed for key, change in changes.items() if key not in delayed)
         moved = moved or self.model.clock_moved(bookmark)
         if not moved and not any(c.change is Change.COLUMNS for c in changes.values()):
             told = "no source changed" if self.model.tables else "the query reads no table"
@@ -444,6 +444,8 @@ class Planner:
         """A rebuild; under the policy ``strict`` an error instead of a fallback."""
         if self.model.named:
             return self._with_own_rows(reason, bookmark)
+        if self.model.delayed and bookmark is not None and reason.code in own_start.STARTS:
+            self.model = Model(self.request, self.warehouse, self.model.found, start=True)
         if self.model.delayed and bookmark is not None and reason.code in own_start.STAYS:
             refresh = self._computed_anew(reason, bookmark)
             if refresh is not None:

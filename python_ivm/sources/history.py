@@ -180,6 +180,15 @@ class SourceVersion:
         times = (self.timestamp, bookmark.timestamp)
         return all(t.isdigit() for t in times) and int(times[0]) - int(times[1]) > _DAY
 
+    @property
+    def is_before_all(self) -> bool:
+        """Whether it is no version of the table, but none of its rows."""
+        return self.version < 0
+
+
+BEFORE_ALL = SourceVersion(-1, "")
+"""No rows: as the last step saw a source before the first one."""
+
 
 @dataclass(frozen=True)
 class SourceChange:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from python_ivm.errors import InvalidModel
+from python_ivm.parse.marks import AS_OF_LAST
 from python_ivm.refresh.request import Warehouse
 from python_ivm.sources.history import Commit
 from python_ivm.state.bookmark import Bookmark
@@ -55,7 +56,10 @@ def refuse_forgotten(runs: Sequence[Run], warehouse: Warehouse) -> None:
     """
     known: dict[str, set[int]] = {}
     for run in runs:
-        for key, read in run.bookmark.sources.items():
+        for name, read in run.bookmark.sources.items():
+            key = name.removesuffix(AS_OF_LAST)
+            if read.is_before_all:
+                continue
             if key not in known:
                 commits: Sequence[Commit] = warehouse.history(tuple(key.split(".")), None) or ()
                 known[key] = {commit.version for commit in commits}

@@ -8,8 +8,8 @@ is a version like any other, and the next refresh follows the first rows as it f
 from __future__ import annotations
 
 from python_ivm.errors import Internal, Unsupported
+from python_ivm.parse.marks import has_marks
 from python_ivm.parse.parser import table_key
-from python_ivm.parse.previous import previous_tables
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.reason import Reason
@@ -55,7 +55,7 @@ def readable(request: Request, warehouse: Warehouse) -> str:
         request: The model.
         warehouse: Answers questions about tables.
     """
-    if not previous_tables(request.sql) and request.view[-1].lower() not in request.sql.lower():
+    if not has_marks(request.sql) and request.view[-1].lower() not in request.sql.lower():
         return request.sql
     model = Model(request, CachedWarehouse(warehouse), start=True)
     return model.reading.text if model.delayed else request.sql

@@ -45,7 +45,7 @@ def next_commit(model: Model, bookmark: Bookmark) -> TimePoint | None:
     """
     pending: dict[str, Sequence[Commit]] = {}
     for table in model.tables:
-        if table.previous or table.key == model.own_key:
+        if table.previous or table.last or table.key == model.own_key:
             continue
         commits = _since(model, table.parts, bookmark, table.key)
         if commits is None:
