@@ -306,7 +306,12 @@ class Model:
         return next((table.parts for table in self.tables if table.key == source), None)
 
     def _with_names(self, table: TableReference, change: SourceChange) -> SourceChange:
-        return replace(change, stored=self._catalog.hidden.get(table.key_now, {}))
+        by_path = table.last or table.key == self.own_key
+        return replace(
+            change,
+            stored=self._catalog.hidden.get(table.key_now, {}),
+            location=self.warehouse.location(table.parts) if by_path else "",
+        )
 
     def _own_places(self, parsed: exp.Query) -> list[TableReference]:
         own = self._catalog.full_name(self.request.view)

@@ -196,6 +196,9 @@ class Warehouse(Protocol):
     def properties(self, parts: tuple[str, ...]) -> Mapping[str, str]:
         """A Delta table's properties."""
 
+    def location(self, parts: tuple[str, ...]) -> str:
+        """Where a Delta table lies."""
+
     def detail(self, parts: tuple[str, ...]) -> Detail | None:
         """A Delta table's newest version; None if it cannot be told."""
 

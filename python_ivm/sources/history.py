@@ -201,6 +201,7 @@ class SourceChange:
         change: What happened in between.
         stored: The stored names of columns that the planner calls otherwise.
         rows: How many rows changed, one that changes back and forth each time; None if unknown.
+        location: Where the table lies, if its changes have to be read by that; else empty.
     """
 
     parts: tuple[str, ...]
@@ -209,6 +210,7 @@ class SourceChange:
     change: Change
     stored: Mapping[str, str] = field(default_factory=dict)
     rows: int | None = None
+    location: str = ""
 
     @property
     def changed(self) -> bool:

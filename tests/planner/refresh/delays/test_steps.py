@@ -10,6 +10,7 @@ import pytest
 from python_ivm.errors import InvalidModel
 from python_ivm.refresh.request import Options
 from python_ivm.refresh.statement import Refresh, Strategy
+from python_ivm.refresh.strategy import plan_refresh
 from tests.planner.lake import Lake, Row
 from tests.planner.refresh.delays.naive import Naive
 from tests.planner.test_operators import some
@@ -91,3 +92,22 @@ def test_a_commit_that_the_query_does_not_see_is_passed(xy: Lake) -> None:
 def test_a_step_that_is_none() -> None:
     with pytest.raises(InvalidModel, match="Config ivm_step is 'day'"):
         Options.of({"ivm_step": "day"})
+
+
+@pytest.mark.parametrize("done", [1, 2])
+def test_a_run_that_died_between_its_steps(xy: Lake, done: int) -> None:
+    sql = QUERIES["joined"]
+    naive = Naive(xy, sql, "m", "i bigint, v bigint")
+    expected = naive.run()
+    run(xy, sql)
+    for number in range(3):
+        xy.change("x", insert=[(number + 1, 4)])
+        expected = naive.run()
+    for _ in range(done):
+        refresh = plan_refresh(xy.request("m", sql, options=BY_COMMIT), xy)
+        assert refresh.again
+        for statement in refresh.statements:
+            xy.execute("m", statement)
+    assert xy.view("m") != expected
+    run(xy, sql)
+    assert xy.view("m") == expected
