@@ -20,13 +20,14 @@ from dbt.include.sparkivm import PACKAGE_PATH
 CHOICES = {
     "session": ("1", "", "", ""),
     "session on a cluster": ("1", "yarn", "shop", "4"),
-    "resident": ("2", "", "", ""),
-    "connect": ("3", "", "", "", "", ""),
-    "connect with a token": ("3", "sc://far:1", "hush", "true", "shop", "2"),
-    "thrift": ("4", "", "", "", "", "", ""),
-    "http": ("5", "org.databricks.com", "", "", "0123-4", "hush", "", "", ""),
-    "odbc to a warehouse": ("6", "org.databricks.com", "", "", "1", "abc", "hush", "", ""),
-    "odbc to a cluster": ("6", "org.databricks.com", "", "", "2", "012", "", "hush", "", ""),
+    "resident by itself": ("2", "", "", ""),
+    "resident": ("3", "", "", ""),
+    "connect": ("4", "", "", "", "", ""),
+    "connect with a token": ("4", "sc://far:1", "hush", "true", "shop", "2"),
+    "thrift": ("5", "", "", "", "", "", ""),
+    "http": ("6", "org.databricks.com", "", "", "0123-4", "hush", "", "", ""),
+    "odbc to a warehouse": ("7", "org.databricks.com", "", "", "1", "abc", "hush", "", ""),
+    "odbc to a cluster": ("7", "org.databricks.com", "", "", "2", "012", "", "hush", "", ""),
 }
 ALWAYS = {"type": "sparkivm", "schema": "default", "threads": 1}
 MADE: dict[str, dict[str, Any]] = {
@@ -35,6 +36,7 @@ MADE: dict[str, dict[str, Any]] = {
         **{"method": "session", "master": "yarn"},
         **{"schema": "shop", "threads": 4},
     },
+    "resident by itself": {"method": "session", "resident": True, "master": "local[*]"},
     "resident": {"method": "connect", "master": "local[*]"},
     "connect": {
         **{"method": "connect", "host": "sc://localhost:15002"},
