@@ -24,8 +24,8 @@ CHOICES = {
     "resident": ("3", "", "", ""),
     "connect": ("4", "", "", "", "", ""),
     "connect with a token": ("4", "sc://far:1", "hush", "true", "shop", "2"),
-    "thrift": ("5", "", "", "", "", "", ""),
-    "http": ("6", "org.databricks.com", "", "", "0123-4", "hush", "", "", ""),
+    "thrift": ("5", "", "", "", "", ""),
+    "http": ("6", "org.databricks.com", "", "", "0123-4", "hush", "", ""),
     "odbc to a warehouse": ("7", "org.databricks.com", "", "", "1", "abc", "hush", "", ""),
     "odbc to a cluster": ("7", "org.databricks.com", "", "", "2", "012", "", "hush", "", ""),
 }
@@ -48,11 +48,11 @@ MADE: dict[str, dict[str, Any]] = {
     },
     "thrift": {
         **{"method": "thrift", "host": "localhost", "port": 10000},
-        **{"user": "dbt", "poll_interval": 1},
+        **{"user": "dbt"},
     },
     "http": {
         **{"method": "http", "host": "org.databricks.com", "port": 443, "organization": "0"},
-        **{"cluster": "0123-4", "token": "hush", "poll_interval": 1},
+        **{"cluster": "0123-4", "token": "hush"},
     },
     "odbc to a warehouse": {
         **{"method": "odbc", "host": "org.databricks.com", "port": 443, "endpoint": "abc"},

@@ -9,10 +9,11 @@ from pathlib import Path
 
 from dbt.adapters.contracts.connection import AdapterRequiredConfig, Connection, ConnectionState
 from dbt.adapters.events.logging import AdapterLogger
-from dbt.adapters.spark.connections import SparkConnectionManager
+from dbt.adapters.spark.connections import PyhiveConnectionWrapper, SparkConnectionManager
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.sparkivm.connection import resident
+from dbt.adapters.sparkivm.connection.polling import PatientPolling
 from dbt.adapters.sparkivm.connection.settings import project_folder
 from dbt.adapters.sparkivm.log import waiting
 
@@ -44,7 +45,10 @@ class SparkIvmConnectionManager(SparkConnectionManager):
             return connection
         if not credentials.in_session:
             with waiting(f"Waiting for Spark at {credentials.host} ..."):
-                return super().open(connection)
+                opened = super().open(connection)
+            if isinstance(opened.handle, PyhiveConnectionWrapper):
+                opened.handle = PatientPolling(opened.handle)
+            return opened
         # Each imports its own half of PySpark, which takes a while.
         if credentials.resident:
             from dbt.adapters.sparkivm.server.automatic import ensure
