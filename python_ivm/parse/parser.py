@@ -65,6 +65,7 @@ class TableReference:
         line: Line of the name, from 1.
         column: Column of the name, from 1.
         pinned: Whether the text itself says which version to read.
+        previous: Whether it is read as it was before the run.
     """
 
     parts: tuple[str, ...]
@@ -73,6 +74,7 @@ class TableReference:
     line: int | None
     column: int | None
     pinned: bool = False
+    previous: bool = False
 
     @property
     def key(self) -> str:

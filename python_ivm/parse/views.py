@@ -23,6 +23,7 @@ from python_ivm.parse.parser import (
     table_nodes,
     without_terminator,
 )
+from python_ivm.parse.previous import is_previous
 
 _DEEPEST = 100
 """How deep views may be nested; Spark's own default (spark.sql.view.maxNestedViewDepth)."""
@@ -74,6 +75,9 @@ class Catalog(Protocol):
 
     def relation(self, parts: tuple[str, ...], namespace: tuple[str, ...] | None) -> Relation:
         """What a name means that stands in the model (no namespace) or in a view."""
+
+    def previous(self, found: TableReference) -> Relation:
+        """What a name means that is to be read as it was before the run."""
 
     def describe(self, sql: str) -> Sequence[tuple[str, str]]:
         """Names and types of a query's columns."""
@@ -131,7 +135,11 @@ class _Reader:
         bare: set[str] = set()
         for node in table_nodes(tree):
             found = reference(node)
-            relation = self.catalog.relation(found.parts, namespace)
+            if namespace is None and is_previous(sql, found):
+                found = replace(found, previous=True)
+                relation = self.catalog.previous(found)
+            else:
+                relation = self.catalog.relation(found.parts, namespace)
             inner = None
             if relation.view is not None and not found.pinned:
                 inner = self._view(relation, relation.view, depth + 1)
@@ -146,7 +154,10 @@ class _Reader:
             bare |= set() if node.alias else {found.parts[-1].lower()}
             _replace(node, inner.tree, found)
             views |= inner.views
-            tables += [replace(t, line=found.line, column=found.column) for t in inner.tables]
+            tables += [
+                replace(t, line=found.line, column=found.column, previous=found.previous)
+                for t in inner.tables
+            ]
         edits += _qualifiers(tree, bare)
         return Reading(_edited(sql, edits), tree, tuple(tables), views)
 
@@ -207,6 +218,15 @@ class _Reader:
                 column = f"CAST({column} AS {kind})"
             items.append(f"{column} AS {quoted_name((name,))}")
         return ", ".join(items), ", ".join(quoted_name((n,)) for n, _ in stored) if listed else ""
+
+
+def no_rows(columns: Mapping[str, str | None]) -> str:
+    """A query of no rows; a column of an unknown type is of Spark's type of NULL."""
+    items = [
+        ("NULL" if kind is None else f"CAST(NULL AS {kind})") + f" AS {quoted_name((name,))}"
+        for name, kind in columns.items()
+    ]
+    return f"SELECT {', '.join(items)} WHERE FALSE"
 
 
 def _alike(some: Sequence[tuple[str, str]], others: Sequence[tuple[str, str]]) -> bool:

@@ -16,15 +16,18 @@ from python_ivm.parse.parser import (
     essence,
     parse,
     table_key,
+    table_references,
     without_schemas,
     without_terminator,
 )
-from python_ivm.parse.views import Reading, read
+from python_ivm.parse.previous import previous_tables
+from python_ivm.parse.views import Reading, View, read
 from python_ivm.qualify.checks.determinism import check_deterministic
 from python_ivm.qualify.schema import Schemas, TableSchema
+from python_ivm.refresh.delays import own_rows
 from python_ivm.refresh.metadata import versions
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
-from python_ivm.refresh.metadata.catalog import Catalog
+from python_ivm.refresh.metadata.catalog import Catalog, same_name
 from python_ivm.refresh.reason import Reason, not_parsed
 from python_ivm.refresh.request import Request
 from python_ivm.sources.clock import Clock, Instant
@@ -51,10 +54,16 @@ class Model:
         views: Hash of each view that was taken apart, by key.
         sizes: Bytes of tables, by name, as far as they were asked for.
         unread: Why the model's text cannot be read, though Spark can.
+        named: Where the model names itself, and so reads its own rows as of the last refresh.
     """
 
     def __init__(
-        self, request: Request, warehouse: CachedWarehouse, found: Found = NOT_BUILT
+        self,
+        request: Request,
+        warehouse: CachedWarehouse,
+        found: Found = NOT_BUILT,
+        *,
+        start: bool = False,
     ) -> None:
         """Parse the model and refuse what no rebuild would cure.
 
@@ -62,6 +71,7 @@ class Model:
             request: What is asked for.
             warehouse: Is asked.
             found: What the history of the model's state says.
+            start: Whether the model has no rows yet, if it reads its own.
 
         Raises:
             InvalidModel: If the SQL is wrong.
@@ -70,7 +80,10 @@ class Model:
         self.warehouse = warehouse
         self.found = found
         self.sizes = _sizes(self.found.bookmark)
-        self._catalog = Catalog(self.warehouse, request.settings, self.found.steady)
+        self._catalog = Catalog(
+            self.warehouse, request.settings, self.found.steady, previous=request.previous
+        )
+        self.named: list[TableReference] = []
         self.unread: NotParsed | None = None
         self.request = request = replace(request, sql=without_terminator(request.sql))
         try:
@@ -79,7 +92,12 @@ class Model:
             self.reading = self._left_to_spark(error)
         else:
             check_deterministic(parsed)
+            self.named = self._own_places(parsed)
+            if self.named:
+                self._catalog = self._with_own_rows(self._own_rows(start))
             self.reading = read(request.sql, self._catalog)
+            if self.named:
+                warehouse.describe_instead(request.sql, self.reading.text)
             check_deterministic(self.reading.tree)
         self.query_hash = query_hash(request.sql, request.settings)
         self.asked = {kind for node in calls(self.reading.tree) if (kind := asked(node))}
@@ -88,6 +106,7 @@ class Model:
         self.tables = self.reading.distinct_tables
         self.views = {key: digest(said) for key, said in self.reading.views.items()}
         self._refuse_reading_itself()
+        self._refuse_two_times()
 
     def _left_to_spark(self, error: NotParsed) -> Reading:
         """The text as it is: it is not known what it reads.
@@ -252,26 +271,78 @@ class Model:
     def _with_names(self, table: TableReference, change: SourceChange) -> SourceChange:
         return replace(change, stored=self._catalog.hidden.get(table.key, {}))
 
+    def _own_places(self, parsed: exp.Query) -> list[TableReference]:
+        own = self._catalog.full_name(self.request.view)
+        return [
+            found
+            for found in table_references(parsed)
+            if not found.pinned and same_name(self._catalog.full_name(found.parts), own)
+        ]
+
+    def _own_rows(self, start: bool) -> View:
+        """What the model's own name means: the rows of its state, or none at its start."""
+        if not start and self.found.bookmark is not None:
+            view = own_rows.stored(self.request, self.warehouse)
+            if view is not None:
+                return view
+
+        def columns(view: View) -> Sequence[tuple[str, str]]:
+            text = read(self.request.sql, self._with_own_rows(view)).text
+            return self.warehouse.describe(text)
+
+        return own_rows.none_yet(self.request, self.named[0], self.warehouse, columns)
+
+    def _with_own_rows(self, view: View) -> Catalog:
+        own = self._catalog.full_name(self.request.view)
+        request = self.request
+        known = (self.found.steady, (own, view), request.previous)
+        return Catalog(self.warehouse, request.settings, *known)
+
     def _refuse_reading_itself(self) -> None:
-        own = {self._catalog.full_name(n) for n in (self.request.view, self.request.state)}
-        lowered = {tuple(part.lower() for part in name) for name in own}
-        for table in self.tables:
-            if tuple(part.lower() for part in table.parts) in lowered:
+        """Its own rows are read by its own name, and by no other way.
+
+        Raises:
+            InvalidModel: If its state is named, or a view that reads the model.
+        """
+        own = [self._catalog.full_name(n) for n in (self.request.view, self.request.state)]
+        places = {(found.line, found.column) for found in self.named}
+        for table in self.reading.tables:
+            if (table.line, table.column) in places:
+                continue
+            if any(same_name(table.parts, name) for name in own):
                 raise InvalidModel(
                     f"The model reads itself ({'.'.join(table.parts)})",
                     line=table.line,
                     column=table.column,
-                    hint="A maintained view is a function of its sources; read those instead. "
-                    "is_incremental() logic is not needed.",
+                    hint="Its own rows as of the last refresh are {{ this }}, named in the model "
+                    "itself and without a version. is_incremental() logic is not needed.",
+                )
+
+    def _refuse_two_times(self) -> None:
+        """A source is read at one version.
+
+        Raises:
+            InvalidModel: If a model is read both as it is and as it was before the run.
+        """
+        now = {table.key for table in self.reading.tables if not table.previous}
+        for table in self.reading.tables:
+            if table.previous and table.key in now:
+                raise InvalidModel(
+                    f"{table.key} is read both as it is now and as it was before the run",
+                    line=table.line,
+                    column=table.column,
+                    hint="Read one of the two in a maintained model of its own.",
                 )
 
 
 def query_hash(sql: str, settings: Mapping[str, str]) -> str:
     """Hash of a model's text, whatever its layout, and of the settings that it is read under."""
     text = without_terminator(sql)
+    previous: list[str] = []
     with suppress(NotParsed):  # Spark may read it all the same
+        previous = [found.key for found in previous_tables(text)]
         text = essence(text)
-    return digest(text, dict(settings))
+    return digest(text, dict(settings), *previous)
 
 
 def _sizes(bookmark: Bookmark | None) -> dict[str, int]:

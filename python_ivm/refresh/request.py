@@ -102,6 +102,19 @@ def _choice(kind: type, name: str, value: object):  # type: ignore[no-untyped-de
 
 
 @dataclass(frozen=True)
+class Previous:
+    """What is known of another model that is read as it was before the run.
+
+    Attributes:
+        state: Its state's name.
+        columns: As :attr:`Request.columns`.
+    """
+
+    state: tuple[str, ...]
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Request:
     """One model to refresh.
 
@@ -123,6 +136,10 @@ class Request:
         location: Where the state's files go; None leaves it to the catalog.
         project: The dbt project that the model is of.
         storage: How the state's rows are stored.
+        columns: The types of the model's columns as the user says them, in order; empty unless
+            those of all are said.
+        previous: The models that are read as they were before the run, by the names of their
+            views as planner keys.
         without_passes: Names of passes of the optimizer to leave out, for tests and to find out
             what one gains.
     """
@@ -142,6 +159,8 @@ class Request:
     location: str | None = None
     project: str = ""
     storage: Storage = field(default_factory=Storage)
+    columns: Mapping[str, str] = field(default_factory=dict)
+    previous: Mapping[str, Previous] = field(default_factory=dict)
     without_passes: frozenset[str] = frozenset()
 
 

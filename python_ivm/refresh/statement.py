@@ -24,6 +24,8 @@ class Kind(Enum):
     """Lets the public view go on reading the old state while a new one is built."""
     BUILD = "build"
     """Writes the whole state and its bookmark in one commit."""
+    INSERT = "insert"
+    """Writes the first rows of an empty state, and the bookmark, in one commit."""
     TUNE = "tune"
     """Sets how the state's files are written."""
     MERGE = "merge"
@@ -61,7 +63,7 @@ class Statement:
     @property
     def writes_data(self) -> bool:
         """Whether it writes rows."""
-        return self.kind in (Kind.BUILD, Kind.MERGE, Kind.CLONE)
+        return self.kind in (Kind.BUILD, Kind.INSERT, Kind.MERGE, Kind.CLONE)
 
 
 class Strategy(Enum):
@@ -119,6 +121,7 @@ class Refresh:
         ranges: The read versions of each source, such as ``orders@5→6``.
         warning: What to warn of, if anything.
         sentence: What the log line says of the reason beside its code, if anything.
+        again: Whether the refresh is to be planned again after the statements, for what is left.
         is_bag: Whether the state's rows have no keys, so that Delta deletes and inserts where a
             row of the view changes.
     """
@@ -131,6 +134,7 @@ class Refresh:
     warning: str | None = None
     sentence: str = ""
     is_bag: bool = False
+    again: bool = False
 
     def noted(self, note: str, code: str) -> Refresh:
         """The same refresh with something more to say.

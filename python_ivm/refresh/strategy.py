@@ -11,6 +11,7 @@ from python_ivm.optimize.cost import Cost
 from python_ivm.parse.clock_calls import at
 from python_ivm.parse.parser import pin_versions, table_key
 from python_ivm.refresh import policy, statements
+from python_ivm.refresh.delays import start as own_start
 from python_ivm.refresh.incremental import Following, recomputing
 from python_ivm.refresh.lifecycle import public_view
 from python_ivm.refresh.lifecycle.cloned import taken_over
@@ -104,6 +105,8 @@ class Planner:
             self.altered.append(statements.keep_text(self.request, self.model.reading.text))
         if bookmark is not None and self._is_another_query(bookmark):
             return self._query_changed(bookmark, forced, rebuild)
+        if bookmark is not None and own_start.is_begun(self.request, found):
+            return self._first_rows(bookmark)
         reason = self._reason_to_rebuild(bookmark, found.intact)
         if reason is not None or bookmark is None:
             return self._full(forced or reason or _FIRST, bookmark)
@@ -167,9 +170,10 @@ class Planner:
             told = "the query was checked; --empty and --sample leave a built view as it is"
             return Refresh(Strategy.NOOP, "PARTIAL", told)
         request = replace(self.request, storage=Storage())  # of a state that is replaced soon
+        sql = self.model.reading.text if self.model.named else request.sql
         planned = [
             *statements.create_schema(request),
-            *statements.plain_statements(request, request.sql, request.sql, columns, None, 0),
+            *statements.plain_statements(request, sql, sql, columns, None, 0),
         ]
         told = "built by --empty or --sample; the next run builds it from all rows"
         return Refresh(Strategy.FULL, "PARTIAL", told, tuple(planned), sentence=told)
@@ -413,6 +417,8 @@ class Planner:
 
     def _full(self, reason: Reason, bookmark: Bookmark | None) -> Refresh:
         """A rebuild; under the policy ``strict`` an error instead of a fallback."""
+        if self.model.named:
+            return self._with_own_rows(reason, bookmark)
         number = self._number_of_rebuild(bookmark)
         feeds = self._feeds()
         reason = policy.with_advice(reason, feeds)
@@ -471,6 +477,95 @@ class Planner:
             tuple(f"{_table(key)}@{change.post.version}" for key, change in current.items()),
             warning=policy.warning(self.request, reason, feeds, "rebuilt in full"),
             sentence=reason.text if reason.fallback else "",
+        )
+
+    # -- of models that read their own rows --------------------------------------------------
+
+    def _with_own_rows(self, reason: Reason, bookmark: Bookmark | None) -> Refresh:
+        """Instead of a rebuild: what the model's rows were cannot be computed anew.
+
+        Raises:
+            Unsupported: If they would be lost, and nobody said that they may.
+        """
+        if bookmark is None or bookmark.start or reason.code in own_start.STARTS:
+            return self._start(reason, bookmark)
+        feeds = self._feeds()
+        reason = policy.with_advice(reason, feeds)
+        how = maintained(self.model, None)
+        if isinstance(how, Reason):
+            raise own_start.not_maintained(how)
+        current = self.model.current_versions()
+        clock = self.model.clock(bookmark)
+        own_start.refuse_losing_rows(reason, self._state_fits(how.layout, current, clock))
+        policy.refuse_under_strict(self.request, reason, feeds)
+        after = replace(bookmark, fingerprint=how.fingerprint, types=how.types)
+        merge = self._committed(
+            recomputing(self.model, recompute(how.layout), current, clock), after, current
+        )
+        read = {k: c for k, c in current.items() if c.post != bookmark.sources.get(k)}
+        refresh = self._merged(Strategy.RECOMPUTE, reason, merge, how.layout, bookmark, read, None)
+        return replace(refresh, warning=policy.warning(self.request, reason, feeds, "recomputed"))
+
+    def _start(self, reason: Reason, bookmark: Bookmark | None) -> Refresh:
+        """A state without rows, which the first ones are computed from."""
+        model = Model(self.request, self.warehouse, self.model.found, start=True)
+        feeds = policy.check_change_feeds(self.request, self.warehouse, model.tables)
+        how = maintained(model, None)
+        if isinstance(how, Reason):
+            raise own_start.not_maintained(how)
+        policy.refuse_under_strict(self.request, reason, feeds)
+        request, first, warnings = to_build(self.request, self.warehouse, how)
+        self.told += warnings
+        number = self._number_of_rebuild(bookmark)
+        after = own_start.bookmark_at_start(model, reason, number)
+        state = statements.empty_state(
+            request,
+            model.reading.text,
+            how.layout,
+            model.current_versions(),
+            model.clock(None),
+            after.text(),
+            number,
+        )
+        schema, kept = statements.create_schema(request), self._keep_old_view(bookmark, after)
+        planned = (*schema, *kept, *first, state)
+        return Refresh(Strategy.FULL, reason.code, reason.words, planned, again=True)
+
+    def _first_rows(self, bookmark: Bookmark) -> Refresh:
+        """The rows that the query gives where the model has none yet."""
+        code, told = bookmark.start
+        reason = Reason(code, told, False)
+        how = maintained(self.model, None)
+        if isinstance(how, Reason):
+            raise own_start.not_maintained(how)
+        feeds = self._feeds()
+        current, clock = self.model.current_versions(), self.model.clock(None)
+        shown = statements.public_view(self.request, how.layout, clock)
+        after = replace(
+            bookmark,
+            start=(),
+            fingerprint=how.fingerprint,
+            types=how.types,
+            views=self.model.views,
+            shape=self.model.shape,
+            view=public_view.fingerprint(shown),
+        )
+        self.view_made = True
+        own_start.check_columns(self._state_fits(how.layout, current, clock))
+        rows = statements.insert_rows(self.request, how.layout, current, clock)
+        planned = (
+            statements.keep_text(self.request, self.model.reading.text),
+            self._committed(rows, after, current),
+            *statements.drop_table(self.request),
+            statements.create_view(self.request, shown),
+        )
+        return Refresh(
+            Strategy.FULL,
+            reason.code,
+            reason.words,
+            planned,
+            tuple(f"{_table(key)}@{change.post.version}" for key, change in current.items()),
+            warning=policy.warning(self.request, reason, feeds, "rebuilt in full"),
         )
 
     def _number_of_rebuild(self, bookmark: Bookmark | None) -> int:

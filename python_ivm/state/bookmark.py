@@ -43,6 +43,8 @@ class Bookmark:
             and of the settings; empty where that is not known.
         clone: The state that this one is a clone of, if it is one.
         storage: How its rows are stored, as :meth:`Storage.value` gives it.
+        start: Code and text of why the state was emptied, while its first rows are still to come;
+            only models that read their own rows are built in these two steps.
     """
 
     query: str
@@ -62,6 +64,7 @@ class Bookmark:
     shape: str = ""
     clone: Cloned | None = None
     storage: Mapping[str, object] = field(default_factory=dict)
+    start: tuple[str, ...] = ()
 
     def text(self) -> str:
         """The bookmark as one line of JSON."""
@@ -85,6 +88,7 @@ class Bookmark:
                 "shape": self.shape,
                 RECORD: self.clone.value() if self.clone is not None else None,
                 "storage": dict(self.storage),
+                "start": list(self.start),
             },
         )
 
@@ -115,6 +119,7 @@ class Bookmark:
                 shape=data.get("shape", ""),
                 clone=Cloned.of(data.get(RECORD)),
                 storage=data.get("storage", {}),
+                start=tuple(data.get("start", ())),
             )
         except (ValueError, KeyError, TypeError, IndexError):
             return None

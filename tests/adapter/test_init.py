@@ -72,6 +72,7 @@ def drivers(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("ThriftState", "THttpClient", "hive"):
         monkeypatch.setattr(dbt_spark, name, object())
     monkeypatch.setitem(sys.modules, "pyodbc", ModuleType("pyodbc"))
+    monkeypatch.setattr(extras, "MODULES", {})
 
 
 @pytest.mark.usefixtures("drivers")

@@ -42,6 +42,13 @@ _LOWEST_MODE = """create macro lowest_mode(x) as list_min(list_transform(
     lambda e: e.key))"""
 
 
+_OPERATIONS = {
+    Kind.BUILD: "CREATE OR REPLACE TABLE AS SELECT",
+    Kind.INSERT: "WRITE",
+    Kind.MERGE: "MERGE",
+}
+
+
 class Lake:
     """Versioned source tables and the maintained models on them."""
 
@@ -166,6 +173,8 @@ class Lake:
         refresh = plan_refresh(self.request(model, sql, **request), self)
         for statement in refresh.statements:
             self.execute(model, statement)
+        if refresh.again:
+            return self.run(model, sql, **{**request, "full_refresh": None})
         return refresh
 
     def request(self, model: str, sql: str, **more: Any) -> Request:
@@ -193,12 +202,12 @@ class Lake:
             self.kept[state] = _properties(statement.sql)
         if statement.writes_data:
             commits = self.commits.setdefault(state, [])
-            merged = statement.kind is Kind.MERGE
-            operation = "MERGE" if merged else "CREATE OR REPLACE TABLE AS SELECT"
+            operation = _OPERATIONS[statement.kind]
             version = len(commits)
-            metrics = self._keep_version(state, version, merged)
+            metrics = self._keep_version(state, version, statement.kind is not Kind.BUILD)
+            mode = "Append" if statement.kind is Kind.INSERT else ""
             commit = Commit(
-                version, self._time(), operation, metrics=metrics, user_metadata=statement.bookmark
+                version, self._time(), operation, mode, metrics, user_metadata=statement.bookmark
             )
             commits.insert(0, commit)
             names = [c[0] for c in self.db.execute(f"describe s.{state}").fetchall()]
@@ -415,7 +424,8 @@ def _spark_type(duck: str) -> str:
         return f"array<{_spark_type(duck[:-2])}>"
     if "MAP(" in duck or "STRUCT(" in duck:
         return exp.DataType.build(duck, dialect="duckdb").sql("spark").lower()
-    return {"HUGEINT": "bigint", "INTEGER": "int", "VARCHAR": "string"}.get(duck, duck.lower())
+    known = {"HUGEINT": "bigint", "INTEGER": "int", "VARCHAR": "string", '"NULL"': "void"}
+    return known.get(duck, duck.lower())
 
 
 def _key(row: Row) -> str:

@@ -124,8 +124,6 @@ def test_a_users_own_setting_of_parquet_is_set_again(
     assert during == [ours, ours]
 
 
-@pytest.mark.parametrize("bench", [USUAL], indirect=True, ids=["usual"])
-@pytest.mark.parametrize("rows", [1, cost.FEW_ROWS + 1])
 @pytest.mark.parametrize("conf", [SessionConf, StatementConf])
 def test_to_ask_for_a_setting_that_nobody_made_is_no_error(
     bench: Bench, conf: type, monkeypatch: pytest.MonkeyPatch
@@ -144,6 +142,8 @@ def test_to_ask_for_a_setting_that_nobody_made_is_no_error(
     assert not traces
 
 
+@pytest.mark.parametrize("bench", [USUAL], indirect=True, ids=["usual"])
+@pytest.mark.parametrize("rows", [1, cost.FEW_ROWS + 1])
 def test_questions_for_few_keys_are_not_compiled(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, rows: int
 ) -> None:

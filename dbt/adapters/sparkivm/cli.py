@@ -10,7 +10,7 @@ import click
 from dbt.cli.resolvers import default_profiles_dir, default_project_dir
 from dbt_common.exceptions import DbtBaseException
 
-from dbt.adapters.sparkivm.connection import resident
+from dbt.adapters.sparkivm.connection import extras, resident
 from dbt.adapters.sparkivm.connection.settings import project_folder
 from dbt.adapters.sparkivm.credentials import SparkIvmCredentials
 
@@ -56,6 +56,7 @@ def start(
 ) -> None:
     """Start the project's Spark, with the settings of its profile, and wait until it is ready."""
     try:
+        extras.require("connect")
         from dbt.adapters.sparkivm.server import lifecycle as server
 
         credentials = _credentials(project_dir, profiles_dir, profile, target)
@@ -90,6 +91,7 @@ def status(project_dir: Path) -> None:
 def stop(project_dir: Path) -> None:
     """Stop the project's Spark, and with it what it runs; without one, nothing happens."""
     try:
+        extras.require("connect")
         from dbt.adapters.sparkivm.server import lifecycle as server
 
         stopped = server.stop(_folder(project_dir))

@@ -13,6 +13,8 @@ from dbt.adapters.spark.connections import SparkCredentials
 from dbt_common.dataclass_schema import StrEnum
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.sparkivm.connection import extras
+
 ANSI = "spark.sql.ansi.enabled"
 
 
@@ -53,9 +55,9 @@ class SparkIvmCredentials(SparkCredentials):
         """Complete and check the credentials.
 
         Raises:
-            DbtRuntimeError: as dbt-spark says it, e.g. for a missing `schema`, or a missing
-                `host` of a method that has one; `host` is no URL of Spark Connect; or `resident`
-                asks for what the method does not have.
+            DbtRuntimeError: a package that the method needs is missing; as dbt-spark says it, e.g.
+                for a missing `schema`, or a missing `host` of a method that has one; `host` is no
+                URL of Spark Connect; or `resident` asks for what the method does not have.
         """
         # Set by the connection manager: a profile does not know which project it is used for.
         self.project_root: Path | None = None
@@ -64,6 +66,8 @@ class SparkIvmCredentials(SparkCredentials):
         }
         self.master = self.server_side_parameters.get("spark.master", self.master)
         ansi = self.server_side_parameters.get(ANSI)
+        if self.is_session or (self.host is not None and not self.is_connect):
+            extras.require(self.method)  # before dbt-spark, whose advice names its own extras
         host = self.host
         if self.resident:
             self._check_resident(host)

@@ -7,6 +7,7 @@ from dbt.adapters.spark.impl import SparkAdapter
 from dbt.adapters.sparkivm.bridge.grants import GrantsMixin
 from dbt.adapters.sparkivm.bridge.names import NamesMixin
 from dbt.adapters.sparkivm.bridge.orphans import OrphansMixin
+from dbt.adapters.sparkivm.bridge.previous import PreviousMixin
 from dbt.adapters.sparkivm.commands.catalog import CatalogMixin
 from dbt.adapters.sparkivm.configs.header import HeaderMixin
 from dbt.adapters.sparkivm.connections import SparkIvmConnectionManager
@@ -24,6 +25,7 @@ class SparkIvmAdapter(
     IvmMixin,
     NamesMixin,
     OrphansMixin,
+    PreviousMixin,
     HeaderMixin,
     GrantsMixin,
     CatalogMixin,

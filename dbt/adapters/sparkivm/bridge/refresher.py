@@ -106,12 +106,7 @@ class Refresher:
         self._drop_table = drop_table
 
     def refresh(self, request: Request) -> Outcome:
-        """Refresh a model.
-
-        A run that lost against another one plans again from where the other got. Where a change
-        feed turns out to have a gap, the query is recomputed. An error of a value leads to a
-        rebuild: a change is computed from old and new rows side by side, which the query never
-        sees together. If the query fails too, the rebuild raises its error.
+        """Refresh a model, in as many steps as are planned.
 
         Raises:
             IvmError: If the model is wrong or the policy forbids what would have to be done.
@@ -119,6 +114,21 @@ class Refresher:
             EventCompilationError: Instead of a warning, before anything is written, where dbt is
                 to make warnings errors.
             DbtRuntimeError: Spark's errors.
+        """
+        outcome = self._refresh(request)
+        while outcome.refresh.again:
+            asked = request.full_refresh and None  # what was asked for is begun
+            request = replace(self._looked_at_again(request), full_refresh=asked)
+            outcome = self._refresh(request)
+        return outcome
+
+    def _refresh(self, request: Request) -> Outcome:
+        """One step.
+
+        A run that lost against another one plans again from where the other got. Where a change
+        feed turns out to have a gap, the query is recomputed. An error of a value leads to a
+        rebuild: a change is computed from old and new rows side by side, which the query never
+        sees together. If the query fails too, the rebuild raises its error.
         """
         forced: Reason | None = None
         rebuild = False

@@ -224,6 +224,13 @@ class RunWarehouse(SparkWarehouse):
         self._sources = frozenset(sources)
         self._answers = answers
 
+    def look(self, view: tuple[str, ...], state: tuple[str, ...]) -> None:
+        """Ask now what is to be known of a maintained model as it is."""
+        self.definition(view)
+        self.columns(view)
+        self.history(state, 1)
+        self.columns(state)
+
     def history(self, parts: tuple[str, ...], limit: int | None) -> Sequence[Commit] | None:
         """A table's commits; of a source as of the run's first question."""
         ask = super().history

@@ -14,7 +14,7 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions import FailedToConnectError
 
 from dbt.adapters.sparkivm.__version__ import version
-from dbt.adapters.sparkivm.connection import resident
+from dbt.adapters.sparkivm.connection import extras, resident
 from dbt.adapters.sparkivm.connection.resident import Resident
 from dbt.adapters.sparkivm.connection.session import SessionHandle
 from dbt.adapters.sparkivm.connection.session_settings import Started, apply
@@ -71,10 +71,11 @@ def new_session(credentials: SparkIvmCredentials) -> SparkSession:
         server = None
     if server is not None:
         resident.used(folder)
+    extras.require("connect")
     try:
         from pyspark.sql.connect.client.retries import DefaultPolicy
         from pyspark.sql.connect.session import SparkSession
-    except ImportError as error:
+    except ImportError as error:  # PySpark asks for newer packages than there are
         raise FailedToConnectError(
             f"{_asked(credentials)} needs further packages: pip install 'dbt-sparkivm[connect]'. "
             f"({errors.message_of(error)})"

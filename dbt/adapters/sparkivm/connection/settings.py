@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
-from functools import cache
-from importlib.metadata import version
 from pathlib import Path
+
+from dbt.adapters.sparkivm.connection.delta_jar import delta_package
 
 DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
@@ -154,13 +154,6 @@ def _delta(settings: Mapping[str, str]) -> dict[str, str]:
     if not _has_delta_package(packages) and not _has_delta_jar(jars):
         added[PACKAGES] = ",".join([*packages, delta_package()])
     return added
-
-
-@cache  # Spark puts its packages' JARs on Python's path, where looking for versions takes seconds
-def delta_package() -> str:
-    """The Maven coordinate of Delta for the installed Spark, e.g. `io.delta:...:4.4.0`."""
-    spark = ".".join(version("pyspark").split(".")[:2])
-    return f"io.delta:delta-spark_{spark}_2.13:{version('delta-spark')}"
 
 
 def _has_delta_package(packages: Iterable[str]) -> bool:
