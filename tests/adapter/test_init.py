@@ -15,6 +15,7 @@ from dbt.cli.main import cli
 from dbt.version import _get_adapter_plugin_names
 
 from dbt.adapters.sparkivm import SparkIvmCredentials
+from dbt.adapters.sparkivm.connection import extras
 from dbt.include.sparkivm import PACKAGE_PATH
 
 CHOICES = {

@@ -231,7 +231,7 @@ def _await_port(process: subprocess.Popen[bytes], port: int, log: Path, begin: i
 def _open_metastore(credentials: SparkIvmCredentials, server: Resident) -> None:
     """Make the server open its metastore now, not inside the first model."""
     client = dataclasses.replace(
-        credentials, method=Method.CONNECT, host=server.url, token=server.token
+        credentials, method=Method.CONNECT, host=server.url, token=server.token, resident=False
     )
     client.project_root = credentials.project_root
     session = connect.new_session(client)
