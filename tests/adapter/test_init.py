@@ -15,6 +15,7 @@ from dbt.cli.main import cli
 from dbt.version import _get_adapter_plugin_names
 
 from dbt.adapters.sparkivm import SparkIvmCredentials
+from dbt.adapters.sparkivm.connection import extras
 from dbt.include.sparkivm import PACKAGE_PATH
 
 CHOICES = {
@@ -70,6 +71,7 @@ def drivers(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("ThriftState", "THttpClient", "hive"):
         monkeypatch.setattr(dbt_spark, name, object())
     monkeypatch.setitem(sys.modules, "pyodbc", ModuleType("pyodbc"))
+    monkeypatch.setattr(extras, "find_spec", lambda name: object())
 
 
 @pytest.mark.usefixtures("drivers")
