@@ -64,6 +64,7 @@ def new_session(credentials: SparkIvmCredentials) -> SparkSession:
         FailedToConnectError: a package is missing, or the server is not there or refuses us; with
             what the user can do.
     """
+    extras.require("connect")
     folder = project_folder(credentials.project_root)
     server = resident.find(folder)
     url = _url(credentials, server)
@@ -71,7 +72,6 @@ def new_session(credentials: SparkIvmCredentials) -> SparkSession:
         server = None
     if server is not None:
         resident.used(folder)
-    extras.require("connect")
     try:
         from pyspark.sql.connect.client.retries import DefaultPolicy
         from pyspark.sql.connect.session import SparkSession
