@@ -41,7 +41,7 @@ def circle(project: DbtProject, **more: str) -> DbtProject:
 
 
 def test_models_in_a_circle(project: DbtProject) -> None:
-    circle(project)
+    circle(project, watch=IVM + "select account, amount from {{ ivm_previous('spent') }}")
     build = project.dbt("build")
     assert build.success, build.log
     assert project.sql("select * from allowed order by id") == [
@@ -55,8 +55,15 @@ def test_models_in_a_circle(project: DbtProject) -> None:
     third = project.run()
     assert third.response("allowed")["strategy"] == "incremental"
     assert project.sql("select id from allowed order by id") == [(1,), (2,)]
-    # spent is read as before the run, whoever runs first.
-    project.run("--select", "spent")
+    # spent is read as before the run, also by a model that runs after it.
+    before = project.sql("select * from spent order by account")
+    result = project.run("--select", "spent", "watch")
+    assert [r["unique_id"].split(".")[-1] for r in result.run_results["results"]] == [
+        "spent",
+        "watch",
+    ]
+    assert project.sql("select * from watch order by account") == before
+    assert project.sql("select * from spent order by account") != before
     assert project.dbt("test").success
 
 
