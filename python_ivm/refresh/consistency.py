@@ -16,6 +16,7 @@ from python_ivm.bind.ties import known_kinds
 from python_ivm.bind.union_types import Types, known
 from python_ivm.errors import InvalidModel
 from python_ivm.functions.comparable import comparable
+from python_ivm.loops.run import LoopRun
 from python_ivm.parse import clock_calls as clock
 from python_ivm.parse.modifiers import without_order
 from python_ivm.parse.parser import (
@@ -35,7 +36,7 @@ from python_ivm.refresh.statements import QUERY, VIEW
 from python_ivm.render.renderer import Renderer, listed
 from python_ivm.render.sources import relation_name, source_relations, text
 from python_ivm.sources.clock import Clock, Instant
-from python_ivm.sources.history import SourceVersion
+from python_ivm.sources.history import SourceChange, SourceVersion
 from python_ivm.state.bookmark import Bookmark
 from python_ivm.state.sum_types import Kind, SqlType
 
@@ -71,6 +72,44 @@ def consistency_query(view: tuple[str, ...], warehouse: Warehouse, runs: int | N
     Raises:
         InvalidModel: If the view is not maintained, or was never built.
     """
+    body, columns, bookmark, sql = _built(view, warehouse)
+    state = _state_of(view, body)
+    if VIEW in warehouse.properties(state):
+        return _replay(sql, body, state, columns, warehouse, runs)
+    pinned = _pinned(sql, bookmark)
+    if not bookmark.maintained:
+        return _comparison(pinned, body, columns)
+    model = _model(sql, warehouse)
+    if model.program is not None:
+        shown = _behind_loop(model, bookmark)
+        return _comparison(without_order(shown)[0], without_order(body)[0], columns)
+    chosen = one_of_several(sql, bookmark.sources, warehouse, bookmark.instant, bookmark.types)
+    return _comparison(chosen or without_order(pinned)[0], without_order(body)[0], columns)
+
+
+def loop_to_run(view: tuple[str, ...], warehouse: Warehouse) -> LoopRun | None:
+    """The loop that has to be run before the query that :func:`consistency_query` gives.
+
+    It is run from nothing, over the sources as the view's bookmark has them.
+
+    Raises:
+        InvalidModel: If the view is not maintained, was never built, or holds what a limit left of
+            its loop.
+    """
+    _, _, bookmark, sql = _built(view, warehouse)
+    if bookmark.cut_off:
+        raise InvalidModel(
+            f"{relation_name(view)} shows a loop that a limit cut off",
+            hint="It is not what its query says; let the loop end, or do without this test.",
+        )
+    model = _model(sql, warehouse)
+    return model.loop_run(_at(model, bookmark.sources)) if model.program is not None else None
+
+
+def _built(
+    view: tuple[str, ...], warehouse: Warehouse
+) -> tuple[str, Mapping[str, str], Bookmark, str]:
+    """A view's text, its columns, its bookmark, and the text that its state was built from."""
     found = warehouse.definition(view)
     columns = warehouse.columns(view)
     if found is None or columns is None:
@@ -99,13 +138,27 @@ def consistency_query(view: tuple[str, ...], warehouse: Warehouse, runs: int | N
             hint="Build it anew by --full-refresh. If Spark shows the property ivm.query as "
             "redacted, look at spark.sql.redaction.options.regex and spark.redaction.regex.",
         ) from None
-    if VIEW in warehouse.properties(state):
-        return _replay(sql, body, state, columns, warehouse, runs)
-    pinned = _pinned(sql, bookmark)
-    if not bookmark.maintained:
-        return _comparison(pinned, body, columns)
-    chosen = one_of_several(sql, bookmark.sources, warehouse, bookmark.instant, bookmark.types)
-    return _comparison(chosen or without_order(pinned)[0], without_order(body)[0], columns)
+    return body, columns, bookmark, sql
+
+
+def _model(sql: str, warehouse: Warehouse) -> Model:
+    return Model(Request("", sql, ("", ""), ("", "")), CachedWarehouse(warehouse))
+
+
+def _at(model: Model, versions: Mapping[str, SourceVersion]) -> dict[str, SourceChange]:
+    """A model's sources at some versions."""
+    return {
+        key: replace(source, pre=versions[key], post=versions[key])
+        for key, source in model.current_versions().items()
+    }
+
+
+def _behind_loop(model: Model, bookmark: Bookmark) -> str:
+    """What stands behind a loop, over its rows, at the versions of a bookmark."""
+    query = bind(model.tree, model.schemas(), known(bookmark.types), known_kinds(bookmark.types))
+    then = Clock(bookmark.instant, bookmark.instant) if bookmark.instant is not None else None
+    renderer = Renderer(source_relations(_at(model, bookmark.sources), then))
+    return text(renderer.with_ctes(renderer.query(query.plan)))
 
 
 def _pinned(sql: str, bookmark: Bookmark) -> str:
@@ -159,15 +212,12 @@ def one_of_several(
     Returns:
         A query without ORDER BY and LIMIT at the top; None if the text itself has one result.
     """
-    model = Model(Request("", sql, ("", ""), ("", "")), CachedWarehouse(warehouse))
+    model = _model(sql, warehouse)
     found = types or {}
     query = bind(model.reading.tree, model.schemas(), known(found), known_kinds(found))
     if not query.chooses:
         return None
-    read = {
-        key: replace(source, pre=versions[key], post=versions[key])
-        for key, source in model.current_versions().items()
-    }
+    read = _at(model, versions)
     then = Clock(instant, instant) if instant is not None else model.clock(None)
     renderer = Renderer(source_relations(read, then))
     return text(renderer.with_ctes(renderer.query(without_top_order(query.plan))))

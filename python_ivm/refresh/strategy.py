@@ -149,7 +149,7 @@ class Planner:
         if not moved and not any(c.change is Change.COLUMNS for c in changes.values()):
             told = "no source changed" if self.model.tables else "the query reads no table"
             return self._noop(told, bookmark, changes)
-        if moved and self.model.program is not None:
+        if moved and self.model.program is not None and self.model.program.bindings:
             return self._recompute(_LOOP, bookmark)
         return self._incremental(bookmark, changes)
 

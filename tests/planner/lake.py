@@ -234,9 +234,13 @@ class Lake:
             )
             self.db.execute(f'create or replace temp table "{relation.name}" ({body})')
             rows = relation.all_rows
-            if rows:
-                marks = ", ".join("?" for _ in relation.columns)
-                self.db.executemany(f'insert into "{relation.name}" values ({marks})', rows)
+            marks = f"({', '.join('?' for _ in relation.columns)})"
+            for start in range(0, len(rows), 1000):
+                some = rows[start : start + 1000]
+                self.db.execute(
+                    f'insert into "{relation.name}" values {", ".join([marks] * len(some))}',
+                    [value for row in some for value in row],
+                )
 
     def _named_rows(self, sql: str) -> list[dict[str, Any]]:
         result = self.db.execute(self.duck(sql))
