@@ -14,6 +14,7 @@ from sqlglot.tokenizer_core import TokenType
 from python_ivm.errors import InvalidModel, NotParsed
 from python_ivm.parse.ctes import cte_of
 from python_ivm.parse.dialect import SparkSql
+from python_ivm.parse.loops import mark_loop
 from python_ivm.parse.trees import position
 
 DIALECT = SparkSql()
@@ -142,6 +143,7 @@ def parse(sql: str) -> exp.Query:
         raise InvalidModel(
             f"The model is a {query.key.upper()}, not a query", hint="A model is one SELECT."
         )
+    mark_loop(query)
     return query
 
 

@@ -9,9 +9,16 @@ from functools import cached_property
 
 from sqlglot import exp
 
+from python_ivm.algebra.nodes import Node
 from python_ivm.errors import InvalidModel, NotParsed
+from python_ivm.loops.given import given_query, over_no_rows
+from python_ivm.loops.loop import Loop, loop_of
+from python_ivm.loops.program import program_of
+from python_ivm.loops.run import LoopRun
 from python_ivm.parse.clock_calls import asked, at, calls
+from python_ivm.parse.loops import NOW
 from python_ivm.parse.parser import (
+    DIALECT,
     TableReference,
     essence,
     parse,
@@ -30,6 +37,7 @@ from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 from python_ivm.refresh.metadata.catalog import Catalog, same_name
 from python_ivm.refresh.reason import Reason, not_parsed
 from python_ivm.refresh.request import Request
+from python_ivm.rows.kinds import Kind
 from python_ivm.sources.clock import Clock, Instant
 from python_ivm.sources.history import Change, DataFile, SourceChange
 from python_ivm.state.bookmark import NOT_BUILT, Bookmark, Found, digest
@@ -99,6 +107,9 @@ class Model:
             if self.named:
                 warehouse.describe_instead(request.sql, self.reading.text)
             check_deterministic(self.reading.tree)
+        self.program = program_of(self.reading.tree)
+        if self.program is not None:
+            self.warehouse.stand_in = self._without_loop
         self.query_hash = query_hash(request.sql, request.settings)
         self.asked = {kind for node in calls(self.reading.tree) if (kind := asked(node))}
         if self.asked:
@@ -120,6 +131,54 @@ class Model:
             raise error from None
         self.unread = error
         return Reading(self.request.sql, exp.Select(), (), {})
+
+    @property
+    def tree(self) -> exp.Query:
+        """What the planner binds: the query; of a loop program what stands behind the loop."""
+        return self.reading.tree if self.program is None else self.program.main
+
+    @cached_property
+    def loop(self) -> Loop | None:
+        """The model's loop, if it has one.
+
+        Raises:
+            InvalidModel: If it is wrong; if no order of its operators is right.
+            NotYetImplemented: If something in it cannot be computed.
+        """
+        if self.program is None:
+            return None
+        return loop_of(self.program, self._tables(), self.ansi, self._kinds)
+
+    def loop_run(self) -> LoopRun | None:
+        """The model's loop over its sources as they are now, if it has one."""
+        if self.loop is None or self.program is None:
+            return None
+        read = {table.name for table in self.program.main.find_all(exp.Table) if table.db == NOW}
+        givens = self.loop.givens
+        return LoopRun(
+            self.request.model,
+            self.loop,
+            tuple(map(self._given, givens)),
+            tuple(tuple(self._kinds(node)) for node in givens),
+            tuple(name for name in self.program.bindings if name in read),
+            self.request.options.limits,
+            self.request.options.on_limit,
+        )
+
+    def _given(self, node: Node) -> str:
+        """The query of what Spark gives to the loop."""
+        return given_query(node, self.current_versions(), self.clock(None))
+
+    def _kinds(self, node: Node) -> list[Kind]:
+        return [Kind.of(kind) for _, kind in self.warehouse.describe(self._given(node))]
+
+    def _without_loop(self, sql: str) -> str:
+        """A query that reads the loop's rows, over no rows of the same types."""
+        if self.program is None or (sql != self.request.sql and "ivm_loop" not in sql):
+            return sql
+        if sql == self.request.sql:
+            sql = str(self.program.main.sql(dialect=DIALECT))
+        return over_no_rows(sql, self.loop.schemas if self.loop is not None else {})
 
     @cached_property
     def shape(self) -> str:
@@ -221,11 +280,14 @@ class Model:
         }
 
     def schemas(self) -> Schemas:
-        """The sources' columns, under the names that the planner gives them.
+        """The columns of the sources and of a loop, under the names that the planner gives them.
 
         Raises:
             InvalidModel: If a source does not exist.
         """
+        return {**self._tables(), **(self.loop.schemas if self.loop is not None else {})}
+
+    def _tables(self) -> dict[str, TableSchema]:
         found = {}
         for table in self.tables:
             columns = self.warehouse.columns(table.parts)
@@ -242,6 +304,8 @@ class Model:
 
     def size(self, source: str) -> int | None:
         """A Delta table's size in bytes, maybe that of some refreshes ago; None if unknown."""
+        if source.startswith(f"{NOW}."):
+            return 0  # of rows that are at hand
         parts = self._parts(source)
         if parts is None:
             return None

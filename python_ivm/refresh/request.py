@@ -8,8 +8,10 @@ from enum import Enum
 from typing import Protocol
 
 from python_ivm.errors import InvalidModel
+from python_ivm.loops.run import OnLimit
 from python_ivm.optimize.cost import Execution
 from python_ivm.parse.views import View
+from python_ivm.rows.circuit import Limits
 from python_ivm.sources.clock import Instant
 from python_ivm.sources.history import Commit, DataFile, Detail
 from python_ivm.state.storage import Storage
@@ -47,12 +49,16 @@ class Options:
             may be switched on.
         deterministic_functions: Config ``ivm_deterministic_functions``, in lower case: functions of
             users that give the same result for the same arguments whenever they are called.
+        limits: Configs ``ivm_max_rounds`` and ``ivm_max_rows``: how far a loop may go.
+        on_limit: Config ``ivm_on_limit``: what happens then.
     """
 
     policy: Policy = Policy.AUTO
     on_configuration_change: OnConfigurationChange = OnConfigurationChange.APPLY
     enable_change_feed: bool = False
     deterministic_functions: frozenset[str] = frozenset()
+    limits: Limits = field(default_factory=Limits)
+    on_limit: OnLimit = OnLimit.ERROR
 
     @staticmethod
     def of(config: Mapping[str, object]) -> Options:
@@ -67,6 +73,9 @@ class Options:
             "ivm_state_schema",
             "ivm_state_suffix",
             "ivm_deterministic_functions",
+            "ivm_max_rounds",
+            "ivm_max_rows",
+            "ivm_on_limit",
         }
         unknown = sorted(k for k in config if k.startswith("ivm_") and k not in known)
         if unknown:
@@ -88,7 +97,20 @@ class Options:
             ),
             enable_change_feed=bool(enable),
             deterministic_functions=frozenset(str(name).lower() for name in functions),
+            limits=Limits(
+                _number("ivm_max_rounds", config.get("ivm_max_rounds"), Limits.rounds),
+                _number("ivm_max_rows", config.get("ivm_max_rows"), Limits.rows),
+            ),
+            on_limit=_choice(OnLimit, "ivm_on_limit", config.get("ivm_on_limit") or "error"),
         )
+
+
+def _number(name: str, value: object, otherwise: int) -> int:
+    if value is None:
+        return otherwise
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InvalidModel(f"Config {name} is {value!r}", hint="It is a whole number above 0.")
+    return value
 
 
 def _choice(kind: type, name: str, value: object):  # type: ignore[no-untyped-def]

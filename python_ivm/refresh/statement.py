@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from textwrap import shorten
 
+from python_ivm.loops.run import LoopRun
 from python_ivm.optimize.cost import Execution
 
 _LONGEST = 100
@@ -28,6 +29,8 @@ class Kind(Enum):
     """Writes the first rows of an empty state, and the bookmark, in one commit."""
     TUNE = "tune"
     """Sets how the state's files are written."""
+    LOOP = "loop"
+    """Runs the model's loop, and shows its rows to the statements that follow."""
     MERGE = "merge"
     """Writes what changed and the bookmark in one commit."""
     DROP_TABLE = "drop_table"
@@ -52,6 +55,7 @@ class Statement:
         bookmark: The user metadata of its commit, if it writes data.
         fence: Application id and number of its commit: the same pair is never applied twice.
         execution: How Spark is to run it.
+        loop: The loop that it runs, if it is of that kind: its text is then what Spark is asked.
     """
 
     kind: Kind
@@ -59,6 +63,7 @@ class Statement:
     bookmark: str | None = None
     fence: tuple[str, int] | None = None
     execution: Execution = Execution.USUAL
+    loop: LoopRun | None = None
 
     @property
     def writes_data(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from python_ivm.algebra.nodes import ClockFilter
-from python_ivm.errors import InvalidModel, IvmError
+from python_ivm.errors import InvalidModel, IvmError, NotYetImplemented
 from python_ivm.optimize.cost import Cost
 from python_ivm.parse.clock_calls import at
 from python_ivm.parse.parser import pin_versions, table_key
@@ -127,6 +127,8 @@ class Planner:
         if isinstance(changes, Reason):
             rebuild = rebuild or changes.code not in _STATE_STAYS  # though the forced reason is
             return self._recompute(forced or changes, bookmark, rebuild)
+        if forced is None and bookmark.cut_off:
+            forced = _CUT_OFF
         if forced is not None:
             return self._recompute(forced, bookmark, rebuild)
         moved = any(change.changed for change in changes.values())
@@ -134,6 +136,8 @@ class Planner:
         if not moved and not any(c.change is Change.COLUMNS for c in changes.values()):
             told = "no source changed" if self.model.tables else "the query reads no table"
             return self._noop(told, bookmark, changes)
+        if moved and self.model.program is not None:
+            return self._recompute(_LOOP, bookmark)
         return self._incremental(bookmark, changes)
 
     def _with_its_view(self, bookmark: Bookmark, forced: Reason | None, rebuild: bool) -> Refresh:
@@ -171,9 +175,10 @@ class Planner:
             return Refresh(Strategy.NOOP, "PARTIAL", told)
         request = replace(self.request, storage=Storage())  # of a state that is replaced soon
         sql = self.model.reading.text if self.model.named else request.sql
+        body = self.warehouse.stand_in(sql)
         planned = [
             *statements.create_schema(request),
-            *statements.plain_statements(request, sql, sql, columns, None, 0),
+            *statements.plain_statements(request, sql, body, columns, None, 0),
         ]
         told = "built by --empty or --sample; the next run builds it from all rows"
         return Refresh(Strategy.FULL, "PARTIAL", told, tuple(planned), sentence=told)
@@ -328,7 +333,8 @@ class Planner:
         """The statement that recomputes the query; None if the state should not stay."""
         self.model.forget_sizes()  # of what was replaced they tell nothing
         merge, fresh = recompute(layout), contents(layout, FRESH)
-        if not Cost(self.model, {}).keeps_state(merge.rows, fresh):
+        in_memory = self.model.program is not None  # what a loop gives, whatever tables it reads
+        if not in_memory and not Cost(self.model, {}).keeps_state(merge.rows, fresh):
             return None
         if not self._state_fits(layout, sources, clock):
             return None
@@ -367,7 +373,7 @@ class Planner:
         )
         if clock is not None:
             ranges = (*ranges, clock.range(self.model.asked))
-        planned = (*self._tuned(), *self.altered, merge)
+        planned = (*self._tuned(), *self.altered, *self._looped(strategy), merge)
         return Refresh(
             strategy,
             why.code,
@@ -377,6 +383,11 @@ class Planner:
             sentence=why.text if strategy is Strategy.RECOMPUTE else "",
             is_bag=layout.is_bag,
         )
+
+    def _looped(self, strategy: Strategy) -> list[Statement]:
+        """The statement that runs the model's loop, if it has one and its rows are asked for."""
+        run = self.model.loop_run() if strategy is not Strategy.INCREMENTAL else None
+        return [] if run is None else [statements.run_loop(run)]
 
     def _how_to_refresh(self, bookmark: Bookmark) -> Maintained | Reason:
         """The bound query, or why its state cannot be maintained."""
@@ -453,9 +464,11 @@ class Planner:
                 types=how.types,
                 view=public_view.fingerprint(shown),
             )
-            planned = statements.build_statements(
+            planned = self._looped(Strategy.FULL) + statements.build_statements(
                 request, text, how.layout, current, clock, after.text(), number
             )
+        elif self.model.program is not None:
+            raise _loop_without_rules(how)
         else:
             pinned = pin_versions(text, {key: c.post.version for key, c in current.items()})
             if after.instant is not None:
@@ -616,11 +629,14 @@ _CHEAPER = Reason("CHEAPER", "to follow what changed would read more", False)
 """No fallback, though all rows are read: a refresh is wanted because it costs less."""
 _STATE_STAYS = frozenset(
     {
-        "CHANGE_FEED_GAP", "CHANGE_FEED_OFF", "CLOCK_MOVED", "PLAN_TOO_LARGE", "SOURCE_DIFFERS",
+        "CHANGE_FEED_GAP", "CHANGE_FEED_OFF", "CLOCK_MOVED", "LOOP", "LOOP_CUT_OFF",
+        "PLAN_TOO_LARGE", "SOURCE_DIFFERS",
         "SOURCE_RECREATED", "SOURCE_REPLACED",
     }
 )  # fmt: skip
 """What makes it impossible to follow a change, and says nothing against the state."""
+_LOOP = Reason("LOOP", "the loop is run anew over its sources", False)
+_CUT_OFF = Reason("LOOP_CUT_OFF", "a limit cut the loop off at the last refresh", False)
 _CONTINUE = "on_configuration_change: continue"
 _CLOCK_MOVED = Reason(
     "CLOCK_MOVED", "the date or time that the query asks for beside its conditions is another one"
@@ -630,6 +646,14 @@ _CLOCK_MOVED = Reason(
 def _table(key: str) -> str:
     """A source's name without its schema."""
     return key.split(".")[-1]
+
+
+def _loop_without_rules(why: Reason) -> IvmError:
+    """The error of a loop program that Spark would have to run, which it cannot."""
+    return NotYetImplemented(
+        f"Spark cannot run this loop, and the planner has no rules for its model: {why.text}",
+        hint=why.details or "Give what stands behind the loop a model of its own.",
+    )
 
 
 def _refuse_duplicates(columns: list[str]) -> None:

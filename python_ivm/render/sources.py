@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from python_ivm.algebra.nodes import COUNT, At
+from python_ivm.parse.loops import LOOP_VIEW, NOW
 from python_ivm.parse.parser import DIALECT, quoted_name
 from python_ivm.render.renderer import SourceRelations, bare, stored_as
 from python_ivm.sources.clock import Clock
@@ -49,6 +50,8 @@ def source_relations(
     def read(source: str, at: At) -> exp.Table:
         if source == STATE and state is not None:
             return state.copy()
+        if source not in sources and source.startswith(f"{NOW}."):
+            return table((LOOP_VIEW.format(source.partition(".")[2]),))
         found = sources[source]
         return table(found.parts, (found.pre if at is At.PRE else found.post).version)
 

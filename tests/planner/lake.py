@@ -18,6 +18,7 @@ import sqlglot
 from sqlglot import exp
 
 from python_ivm.algebra.nodes import FEED_COLUMNS
+from python_ivm.loops.run import LoopRun
 from python_ivm.optimize.cost import Execution
 from python_ivm.parse import clock_calls as clock
 from python_ivm.parse.modifiers import without_order
@@ -28,6 +29,7 @@ from python_ivm.refresh.request import Options, Request
 from python_ivm.refresh.statement import Kind, Refresh, Statement, Strategy
 from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.render.renderer import union_all
+from python_ivm.rows.circuit import Result
 from python_ivm.sources.clock import Instant
 from python_ivm.sources.history import Commit, DataFile, Detail, SourceVersion
 from tests.planner import generators
@@ -78,6 +80,7 @@ class Lake:
         self.models: dict[str, str] = {}
         self.now = instant("2024-05-01 12:00:00")
         self.executed: list[Statement] = []
+        self.looped = Result()
         self.asked: list[str] = []
         self.functions: list[str] = []
         self.defined: dict[str, tuple[str, str]] = {}
@@ -194,7 +197,9 @@ class Lake:
         """Run one of a refresh's statements and commit it to the state's history."""
         self.executed.append(statement)
         state = f"{model}__ivm_state"
-        if statement.kind not in (Kind.KEEP_VIEW, Kind.TUNE, Kind.ALTER):
+        if statement.loop is not None:
+            self._run_loop(statement.loop)
+        elif statement.kind not in (Kind.KEEP_VIEW, Kind.TUNE, Kind.ALTER):
             self.db.execute(self.duck(statement.sql))
         if statement.kind is Kind.CREATE_VIEW:
             self._note_view(model, statement.sql)
@@ -214,6 +219,25 @@ class Lake:
             if "__ivm_count__" in names and "delta.constraints" not in statement.sql:
                 least = self.db.execute(f"select min(__ivm_count__) from s.{state}").fetchone()[0]
                 assert least is None or least >= 0, "negative multiplicity in the state"
+
+    def _run_loop(self, loop: LoopRun) -> None:
+        """Run a loop, and show its rows as tables."""
+        relations, self.looped = loop.run(self._named_rows)
+        for relation in relations:
+            body = ", ".join(
+                f'"{name}" {exp.DataType.build(str(kind), dialect="spark").sql("duckdb")}'
+                for name, kind in relation.columns
+            )
+            self.db.execute(f'create or replace temp table "{relation.name}" ({body})')
+            rows = relation.all_rows
+            if rows:
+                marks = ", ".join("?" for _ in relation.columns)
+                self.db.executemany(f'insert into "{relation.name}" values ({marks})', rows)
+
+    def _named_rows(self, sql: str) -> list[dict[str, Any]]:
+        result = self.db.execute(self.duck(sql))
+        names = [column[0] for column in result.description]
+        return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
     def _note_view(self, model: str, statement: str) -> None:
         text = statement.split(" AS\n", 1)[1]
