@@ -19,12 +19,20 @@ from python_ivm.functions.comparable import comparable
 from python_ivm.loops.run import LoopRun
 from python_ivm.parse import clock_calls as clock
 from python_ivm.parse.modifiers import without_order
-from python_ivm.parse.parser import DIALECT, parse, pin_versions, quoted_name, table_references
+from python_ivm.parse.parser import (
+    DIALECT,
+    parse,
+    pin_versions,
+    quoted_name,
+    table_key,
+    table_references,
+)
+from python_ivm.refresh.delays.replay import refuse_forgotten, told_runs
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 from python_ivm.refresh.metadata.versions import state_history
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.request import Request, Warehouse
-from python_ivm.refresh.statements import QUERY
+from python_ivm.refresh.statements import QUERY, VIEW
 from python_ivm.render.renderer import Renderer, listed
 from python_ivm.render.sources import relation_name, source_relations, text
 from python_ivm.sources.clock import Clock, Instant
@@ -38,7 +46,7 @@ TOLERANCE = 1e-9
 """How far two floating numbers may differ, relative to the larger one (and absolute below 1)."""
 
 
-def consistency_query(view: tuple[str, ...], warehouse: Warehouse) -> str:
+def consistency_query(view: tuple[str, ...], warehouse: Warehouse, runs: int | None = None) -> str:
     """A query of the rows in which a view differs from its own SQL.
 
     The SQL is the user's text as of the state's build, its views replaced by their queries,
@@ -52,6 +60,9 @@ def consistency_query(view: tuple[str, ...], warehouse: Warehouse) -> str:
     Args:
         view: The public view's name.
         warehouse: Answers questions about tables.
+        runs: Of a model that reads its own rows, how many of its last runs are replayed; None
+            replays all since its build. Each is computed from the rows that the one before left,
+            so that all together show that the view follows from its sources' history.
 
     Returns:
         A query of the view's columns, ``expected_rows`` and ``actual_rows``: how many times the
@@ -62,9 +73,10 @@ def consistency_query(view: tuple[str, ...], warehouse: Warehouse) -> str:
         InvalidModel: If the view is not maintained, or was never built.
     """
     body, columns, bookmark, sql = _built(view, warehouse)
-    pinned = pin_versions(sql, {key: v.version for key, v in bookmark.sources.items()})
-    if bookmark.instant is not None:
-        pinned = clock.at(pinned, bookmark.instant)
+    state = _state_of(view, body)
+    if VIEW in warehouse.properties(state):
+        return _replay(sql, body, state, columns, warehouse, runs)
+    pinned = _pinned(sql, bookmark)
     if not bookmark.maintained:
         return _comparison(pinned, body, columns)
     model = _model(sql, warehouse)
@@ -147,6 +159,38 @@ def _behind_loop(model: Model, bookmark: Bookmark) -> str:
     then = Clock(bookmark.instant, bookmark.instant) if bookmark.instant is not None else None
     renderer = Renderer(source_relations(_at(model, bookmark.sources), then))
     return text(renderer.with_ctes(renderer.query(query.plan)))
+
+
+def _pinned(sql: str, bookmark: Bookmark) -> str:
+    """A query's text at the versions and the time of a bookmark."""
+    pinned = pin_versions(sql, {key: v.version for key, v in bookmark.sources.items()})
+    return clock.at(pinned, bookmark.instant) if bookmark.instant is not None else pinned
+
+
+def _replay(
+    sql: str,
+    body: str,
+    state: tuple[str, ...],
+    columns: Mapping[str, str],
+    warehouse: Warehouse,
+    runs: int | None,
+) -> str:
+    """The rows in which some run's view differs from the query over the rows before that run."""
+    found = told_runs(warehouse, state)
+    chosen = found if runs is None else found[:runs]
+    refuse_forgotten(chosen, warehouse)
+    parts = []
+    for run in chosen:
+        shown = pin_versions(body, {table_key(state): run.version})
+        form = one_of_several(
+            sql, run.bookmark.sources, warehouse, run.bookmark.instant, run.bookmark.types
+        )
+        expected = form or without_order(_pinned(sql, run.bookmark))[0]
+        differing = _comparison(expected, without_order(shown)[0], columns)
+        parts.append(
+            f"SELECT {run.bookmark.refresh} AS refresh, * FROM (\n{differing}\n) AS differing"
+        )
+    return "\nUNION ALL\n".join(parts)
 
 
 def one_of_several(

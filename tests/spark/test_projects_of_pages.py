@@ -69,7 +69,9 @@ def test_a_model_is_switched_and_switched_back(project: DbtProject) -> None:
     assert before == [("France", 2, 35), ("Kenya", 1, 40)]
 
     project.models(revenue=ours)
-    assert project.run("--select", "revenue").response("revenue")["reason"] == "FIRST_BUILD"
+    switched = project.dbt("build", "--select", "+revenue")
+    assert switched.success, switched.log
+    assert switched.response("revenue")["reason"] == "FIRST_BUILD"
     assert revenue() == before
     assert states() == ["revenue__ivm_state"]
     project.sql("delete from orders where order_id = 103")

@@ -186,8 +186,13 @@ class IvmMixin(metaclass=AdapterMeta):
             return explain(request, self._ivm_warehouse())
 
     @available.parse(lambda *a, **k: "")
-    def ivm_consistency_query(self, view: BaseRelation) -> str:
-        """The SQL of the rows in which a maintained view differs from its query."""
+    def ivm_consistency_query(self, view: BaseRelation, runs: int | None = None) -> str:
+        """The SQL of the rows in which a maintained view differs from its query.
+
+        Args:
+            view: The public view.
+            runs: How many of its last runs are replayed; None means all, if it reads its own rows.
+        """
         with as_dbt_errors(view.identifier):
             parts, warehouse = (view.schema, view.identifier), self._ivm_warehouse()
             loop = loop_to_run(parts, warehouse)
@@ -195,7 +200,7 @@ class IvmMixin(metaclass=AdapterMeta):
                 show = self._ivm_show() or (lambda relation: self._ivm_query(relation.view()))
                 for relation in loop.run(self._ivm_query)[0]:
                     show(relation)
-            return consistency_query(parts, warehouse)
+            return consistency_query(parts, warehouse, runs)
 
     def _ivm_settings(self) -> dict[str, str]:
         """The session settings by which a query's result can differ."""
