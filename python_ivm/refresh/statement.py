@@ -108,6 +108,14 @@ class Counts:
         """All of them."""
         return self.inserted + self.updated + self.deleted
 
+    def __add__(self, other: Counts) -> Counts:
+        """What two commits wrote together, one after the other."""
+        return Counts(
+            self.inserted + other.inserted,
+            self.updated + other.updated,
+            self.deleted + other.deleted,
+        )
+
     def paired(self) -> Counts:
         """A row that went and one that came as one that changed."""
         pairs = min(self.inserted, self.deleted)
@@ -181,6 +189,32 @@ class Refresh:
             return f"{written.total:,} row{'' if written.total == 1 else 's'}"
         counts = self.counts(written)
         return f"+{counts.inserted:,} ~{counts.updated:,} -{counts.deleted:,} rows"
+
+
+def together(steps: Sequence[Refresh]) -> Refresh:
+    """Several refreshes of a model, one after the other, as one.
+
+    Args:
+        steps: At least one.
+    """
+    wrote = [step for step in steps if step.strategy is not Strategy.NOOP] or steps[-1:]
+    ends: dict[str, list[str]] = {}
+    for told in (told for step in steps for told in step.ranges):
+        name, _, versions = told.partition("@")
+        ends.setdefault(name, []).extend(versions.split("→"))
+    ranges = [f"{name}@{'→'.join(dict.fromkeys((v[0], v[-1])))}" for name, v in ends.items()]
+    whole = replace(
+        wrote[-1],
+        statements=tuple(statement for step in steps for statement in step.statements),
+        ranges=tuple(ranges),
+        again=False,
+    )
+    points = sum(1 for step in steps if step.ranges)
+    if points < 2:
+        return whole
+    told = f"in {points:,} steps"
+    sentence = f"{whole.sentence}; {told}" if whole.sentence else told
+    return replace(whole, explanation=f"{whole.explanation}, {told}", sentence=sentence)
 
 
 def _listed(ranges: Sequence[str]) -> str:

@@ -44,6 +44,8 @@ _LOWEST_MODE = """create macro lowest_mode(x) as list_min(list_transform(
     lambda e: e.key))"""
 
 
+_FEEDS = ("table_changes", "table_changes_by_path")
+
 _OPERATIONS = {
     Kind.BUILD: "CREATE OR REPLACE TABLE AS SELECT",
     Kind.INSERT: "WRITE",
@@ -205,6 +207,8 @@ class Lake:
             self._note_view(model, statement.sql)
         if statement.kind is Kind.BUILD:
             self.kept[state] = _properties(statement.sql)
+        if statement.kind is Kind.ALTER:
+            self.kept.setdefault(state, {}).update(_properties(statement.sql))
         if statement.writes_data:
             commits = self.commits.setdefault(state, [])
             operation = _OPERATIONS[statement.kind]
@@ -230,9 +234,13 @@ class Lake:
             )
             self.db.execute(f'create or replace temp table "{relation.name}" ({body})')
             rows = relation.all_rows
-            if rows:
-                marks = ", ".join("?" for _ in relation.columns)
-                self.db.executemany(f'insert into "{relation.name}" values ({marks})', rows)
+            marks = f"({', '.join('?' for _ in relation.columns)})"
+            for start in range(0, len(rows), 1000):
+                some = rows[start : start + 1000]
+                self.db.execute(
+                    f'insert into "{relation.name}" values {", ".join([marks] * len(some))}',
+                    [value for row in some for value in row],
+                )
 
     def _named_rows(self, sql: str) -> list[dict[str, Any]]:
         result = self.db.execute(self.duck(sql))
@@ -289,9 +297,7 @@ class Lake:
                 name = exp.to_identifier(f"{table.name}@{version.expression.name}", quoted=True)
                 table.set("this", name)
                 table.set("version", None)
-            elif (
-                isinstance(table.this, exp.Anonymous) and table.this.name.lower() == "table_changes"
-            ):
+            elif isinstance(table.this, exp.Anonymous) and table.this.name.lower() in _FEEDS:
                 table.replace(self._feed(table.this.expressions))
         for call in list(tree.find_all(exp.Anonymous)):
             if call.name.lower() == "xxhash64":
@@ -321,7 +327,7 @@ class Lake:
 
     def _feed(self, arguments: Sequence[exp.Expression]) -> exp.Expression:
         name, first, last = (a.name for a in arguments)
-        table = name.replace("`", "").split(".")[-1]
+        table = re.split(r"[./]", name.replace("`", ""))[-1]
         parts = [
             exp.select("*").from_(exp.table_(f"{table}@feed{version}", db="s", quoted=True))
             for version in range(int(first), int(last) + 1)
@@ -392,6 +398,10 @@ class Lake:
     def properties(self, parts: tuple[str, ...]) -> Mapping[str, str]:
         """Every source has a change feed, and every state its query."""
         return {"delta.enableChangeDataFeed": "true", **self.kept.get(parts[-1].lower(), {})}
+
+    def location(self, parts: tuple[str, ...]) -> str:
+        """Where a table lies."""
+        return f"file:/lake/{parts[-1].lower()}"
 
     def namespace(self) -> tuple[str, str]:
         """Where names without a schema are looked up."""

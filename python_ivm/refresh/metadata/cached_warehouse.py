@@ -50,6 +50,10 @@ class CachedWarehouse:
         """A table's properties."""
         return self._once(parts, "properties", lambda: self._warehouse.properties(parts))
 
+    def location(self, parts: tuple[str, ...]) -> str:
+        """Where a table lies."""
+        return self._once(parts, "location", lambda: self._warehouse.location(parts))
+
     def detail(self, parts: tuple[str, ...]) -> Detail | None:
         """A table's newest version."""
         return self._answers.detail(parts, lambda: self._ask(lambda: self._warehouse.detail(parts)))

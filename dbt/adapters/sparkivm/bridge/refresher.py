@@ -28,7 +28,7 @@ from python_ivm.loops.run import LoopRun, Relation
 from python_ivm.refresh.metadata.versions import shows_state
 from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import Request
-from python_ivm.refresh.statement import Counts, Kind, Refresh, Statement, Strategy
+from python_ivm.refresh.statement import Counts, Kind, Refresh, Statement, Strategy, together
 from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.state.bookmark import cut_off
 from python_ivm.state.rows import COLLISION
@@ -124,14 +124,17 @@ class Refresher:
                 to make warnings errors.
             DbtRuntimeError: Spark's errors.
         """
-        outcome = self._refresh(request)
-        while outcome.refresh.again:
-            asked = request.full_refresh and None  # what was asked for is begun
-            request = replace(self._looked_at_again(request), full_refresh=asked)
-            outcome = self._refresh(request)
-        return outcome
+        steps = [self._step(request)]
+        while steps[-1][0].again:
+            begun = None if request.full_refresh else request.full_refresh
+            request = replace(self._looked_at_again(request), full_refresh=begun)
+            steps.append(self._step(request))
+        refresh = together([refresh for refresh, _ in steps]) if len(steps) > 1 else steps[0][0]
+        counts = [written for _, written in steps if written is not None]
+        written = sum(counts, Counts()) if counts else None
+        return Outcome(refresh, _response(refresh, written))
 
-    def _refresh(self, request: Request) -> Outcome:
+    def _step(self, request: Request) -> tuple[Refresh, Counts | None]:
         """One step.
 
         A run that lost against another one plans again from where the other got. Where a change
@@ -178,7 +181,7 @@ class Refresher:
             table_in_the_way=request.table_in_the_way and view is None,
         )
 
-    def _carry_out(self, request: Request, refresh: Refresh) -> Outcome:
+    def _carry_out(self, request: Request, refresh: Refresh) -> tuple[Refresh, Counts | None]:
         logger.debug(
             f"{request.model}: {refresh.strategy.value} ({refresh.reason}): {refresh.explanation}"
         )
@@ -197,7 +200,7 @@ class Refresher:
                 written = self._commit(request, statement) or written
             else:
                 self._query(statement.sql)
-        return Outcome(refresh, _response(refresh, written))
+        return refresh, written
 
     def _run_loop(self, loop: LoopRun) -> tuple[bool, str]:
         """Run a loop, and show its rows to the statements that follow.
