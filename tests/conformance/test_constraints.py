@@ -148,6 +148,7 @@ class TestModelConstraintsDdl(BaseModelConstraintsRuntimeEnforcement):
         return STATEMENT
 
 
+@pytest.mark.quick
 class TestConstraintQuotedColumn(BaseConstraintQuotedColumn):
     """Spark's statement and quotes."""
 
