@@ -8,8 +8,10 @@ from enum import Enum
 from typing import Protocol
 
 from python_ivm.errors import InvalidModel
+from python_ivm.loops.run import OnLimit
 from python_ivm.optimize.cost import Execution
 from python_ivm.parse.views import View
+from python_ivm.rows.circuit import Limits
 from python_ivm.sources.clock import Instant
 from python_ivm.sources.history import Commit, DataFile, Detail
 from python_ivm.state.storage import Storage
@@ -36,6 +38,15 @@ class OnConfigurationChange(Enum):
     FAIL = "fail"
 
 
+class Step(Enum):
+    """What one step of a model takes of what is pending."""
+
+    REFRESH = "refresh"
+    """All of it."""
+    COMMIT = "commit"
+    """One commit of the sources, in the order of their times."""
+
+
 @dataclass(frozen=True)
 class Options:
     """A model's configuration.
@@ -47,12 +58,19 @@ class Options:
             may be switched on.
         deterministic_functions: Config ``ivm_deterministic_functions``, in lower case: functions of
             users that give the same result for the same arguments whenever they are called.
+        step: Config ``ivm_step``: what of what is pending one step takes: all of it (``refresh``),
+            or one commit of the sources (``commit``).
+        limits: Configs ``ivm_max_rounds`` and ``ivm_max_rows``: how far a loop may go.
+        on_limit: Config ``ivm_on_limit``: what happens then.
     """
 
     policy: Policy = Policy.AUTO
     on_configuration_change: OnConfigurationChange = OnConfigurationChange.APPLY
     enable_change_feed: bool = False
     deterministic_functions: frozenset[str] = frozenset()
+    step: Step = Step.REFRESH
+    limits: Limits = field(default_factory=Limits)
+    on_limit: OnLimit = OnLimit.ERROR
 
     @staticmethod
     def of(config: Mapping[str, object]) -> Options:
@@ -67,6 +85,10 @@ class Options:
             "ivm_state_schema",
             "ivm_state_suffix",
             "ivm_deterministic_functions",
+            "ivm_step",
+            "ivm_max_rounds",
+            "ivm_max_rows",
+            "ivm_on_limit",
         }
         unknown = sorted(k for k in config if k.startswith("ivm_") and k not in known)
         if unknown:
@@ -88,7 +110,21 @@ class Options:
             ),
             enable_change_feed=bool(enable),
             deterministic_functions=frozenset(str(name).lower() for name in functions),
+            step=_choice(Step, "ivm_step", config.get("ivm_step") or "refresh"),
+            limits=Limits(
+                _number("ivm_max_rounds", config.get("ivm_max_rounds"), Limits.rounds),
+                _number("ivm_max_rows", config.get("ivm_max_rows"), Limits.rows),
+            ),
+            on_limit=_choice(OnLimit, "ivm_on_limit", config.get("ivm_on_limit") or "error"),
         )
+
+
+def _number(name: str, value: object, otherwise: int) -> int:
+    if value is None:
+        return otherwise
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InvalidModel(f"Config {name} is {value!r}", hint="It is a whole number above 0.")
+    return value
 
 
 def _choice(kind: type, name: str, value: object):  # type: ignore[no-untyped-def]
@@ -181,6 +217,9 @@ class Warehouse(Protocol):
 
     def properties(self, parts: tuple[str, ...]) -> Mapping[str, str]:
         """A Delta table's properties."""
+
+    def location(self, parts: tuple[str, ...]) -> str:
+        """Where a Delta table lies."""
 
     def detail(self, parts: tuple[str, ...]) -> Detail | None:
         """A Delta table's newest version; None if it cannot be told."""

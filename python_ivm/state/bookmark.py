@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 from python_ivm.sources.clock import Instant
 from python_ivm.sources.cloned import RECORD, Cloned
@@ -45,6 +45,7 @@ class Bookmark:
         storage: How its rows are stored, as :meth:`Storage.value` gives it.
         start: Code and text of why the state was emptied, while its first rows are still to come;
             only models that read their own rows are built in these two steps.
+        cut_off: Whether a loop reached a limit, so that the rows are not all of the query's.
     """
 
     query: str
@@ -65,6 +66,7 @@ class Bookmark:
     clone: Cloned | None = None
     storage: Mapping[str, object] = field(default_factory=dict)
     start: tuple[str, ...] = ()
+    cut_off: bool = False
 
     def text(self) -> str:
         """The bookmark as one line of JSON."""
@@ -89,6 +91,7 @@ class Bookmark:
                 RECORD: self.clone.value() if self.clone is not None else None,
                 "storage": dict(self.storage),
                 "start": list(self.start),
+                "cut_off": self.cut_off,
             },
         )
 
@@ -120,9 +123,16 @@ class Bookmark:
                 clone=Cloned.of(data.get(RECORD)),
                 storage=data.get("storage", {}),
                 start=tuple(data.get("start", ())),
+                cut_off=bool(data.get("cut_off")),
             )
         except (ValueError, KeyError, TypeError, IndexError):
             return None
+
+
+def cut_off(text: str) -> str:
+    """A bookmark's text of a state whose loop reached a limit."""
+    bookmark = Bookmark.of(text)
+    return text if bookmark is None else replace(bookmark, cut_off=True).text()
 
 
 @dataclass(frozen=True)

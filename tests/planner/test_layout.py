@@ -27,10 +27,12 @@ ORDER = (
     "functions",
     "qualify",
     "bind",
+    "rows",
     "delta",
     "state",
     "optimize",
     "render",
+    "loops",
     "refresh",
     "explain",
 )

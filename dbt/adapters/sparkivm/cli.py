@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from argparse import Namespace
 from pathlib import Path
 
@@ -76,6 +77,10 @@ def status(project_dir: Path) -> None:
         raise SystemExit(1)
     state = "running" if found.ready else "starting"
     click.echo(f"{state}: {found.url}, process {found.pid}")
+    if found.idle_minutes is not None:
+        click.echo(f"started by dbt, ends after {found.idle_minutes:g} minutes without use")
+    if (memory := _memory(found.pid)) is not None:
+        click.echo(f"memory in use: {memory:,} MB")
     click.echo(f"token in {resident.state_file(folder)}, log in {folder / 'server.log'}")
     if not found.ready:
         raise SystemExit(1)
@@ -93,6 +98,17 @@ def stop(project_dir: Path) -> None:
     except DbtBaseException as error:
         raise click.ClickException(getattr(error, "msg", str(error))) from None
     click.echo("stopped" if stopped else "not running")
+
+
+def _memory(pid: int) -> int | None:
+    """A process's memory in MB, as the operating system tells it; None if it does not."""
+    try:
+        told = subprocess.run(
+            ["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, text=True, check=True
+        )
+        return int(told.stdout) // 1024
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return None
 
 
 def _folder(project_dir: Path) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from dbt.adapters.base import BaseRelation
@@ -29,9 +29,10 @@ from dbt.adapters.sparkivm.commands.cloning import Cloner
 from dbt.adapters.sparkivm.configs.maintained import storage_of, typed_columns, warn_once
 from dbt.adapters.sparkivm.connection.session import SessionHandle
 from python_ivm.explain.explain import explain
+from python_ivm.loops.run import Relation
 from python_ivm.parse.parser import table_key
 from python_ivm.parse.previous import previous_tables
-from python_ivm.refresh.consistency import consistency_query
+from python_ivm.refresh.consistency import consistency_query, loop_to_run
 from python_ivm.refresh.delays.start import readable
 from python_ivm.refresh.metadata.versions import shows_state
 from python_ivm.refresh.request import Options, Request
@@ -121,7 +122,9 @@ class IvmMixin(metaclass=AdapterMeta):
         conf = self._ivm_conf()
         with as_dbt_errors(request.model):
             warehouse = self._ivm_run_warehouse(request, graph, conf)
-        refresher = Refresher(self._ivm_query, conf, warehouse, lambda: self.drop_relation(view))
+        refresher = Refresher(
+            self._ivm_query, conf, warehouse, lambda: self.drop_relation(view), self._ivm_show()
+        )
         with as_dbt_errors(request.model):
             return refresher.refresh(request)
 
@@ -183,11 +186,21 @@ class IvmMixin(metaclass=AdapterMeta):
             return explain(request, self._ivm_warehouse())
 
     @available.parse(lambda *a, **k: "")
-    def ivm_consistency_query(self, view: BaseRelation) -> str:
-        """The SQL of the rows in which a maintained view differs from its query."""
+    def ivm_consistency_query(self, view: BaseRelation, runs: int | None = None) -> str:
+        """The SQL of the rows in which a maintained view differs from its query.
+
+        Args:
+            view: The public view.
+            runs: How many of its last runs are replayed; None means all, if it reads its own rows.
+        """
         with as_dbt_errors(view.identifier):
-            parts = (view.schema, view.identifier)
-            return consistency_query(parts, self._ivm_warehouse())
+            parts, warehouse = (view.schema, view.identifier), self._ivm_warehouse()
+            loop = loop_to_run(parts, warehouse)
+            if loop is not None:
+                show = self._ivm_show() or (lambda relation: self._ivm_query(relation.view()))
+                for relation in loop.run(self._ivm_query)[0]:
+                    show(relation)
+            return consistency_query(parts, warehouse, runs)
 
     def _ivm_settings(self) -> dict[str, str]:
         """The session settings by which a query's result can differ."""
@@ -225,6 +238,21 @@ class IvmMixin(metaclass=AdapterMeta):
         if not isinstance(handle, SessionHandle):
             return None
         return DeltaLogs(handle) if self.config.credentials.is_session else SessionShortcuts(handle)
+
+    def _ivm_show(self) -> Callable[[Relation], object] | None:
+        """What makes a temporary view of rows, where Spark takes them as they are."""
+        handle = self.connections.get_thread_connection().handle
+        if not isinstance(handle, SessionHandle):
+            return None
+
+        def show(relation: Relation) -> None:
+            handle.run(
+                lambda session: session.createDataFrame(
+                    relation.all_rows, relation.schema
+                ).createOrReplaceTempView(relation.name)
+            )
+
+        return show
 
     def _ivm_conf(self) -> Conf:
         """The settings of this thread's connection."""

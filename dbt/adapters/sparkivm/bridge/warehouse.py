@@ -105,6 +105,11 @@ class SparkWarehouse:
         rows = self._query(f"SHOW TBLPROPERTIES {quoted_name(parts)}")
         return {row["key"]: row["value"] for row in rows}
 
+    def location(self, parts: tuple[str, ...]) -> str:
+        """Where a Delta table lies."""
+        (row,) = self._query(f"DESCRIBE DETAIL {quoted_name(parts)}")
+        return str(row["location"])
+
     def detail(self, parts: tuple[str, ...]) -> Detail | None:
         """A Delta table's newest version; None if it cannot be told."""
         row = self._shortcuts.detail(parts) if self._shortcuts else None
