@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import sqlglot
@@ -36,7 +36,13 @@ TOLERANCE = 1e-9
 """How far two floating numbers may differ, relative to the larger one (and absolute below 1)."""
 
 
-def consistency_query(view: tuple[str, ...], warehouse: Warehouse) -> str:
+Sampled = Callable[[Mapping[str, str]], exp.Expr]
+"""The condition on a view's columns, given with their types, that a sample's rows meet."""
+
+
+def consistency_query(
+    view: tuple[str, ...], warehouse: Warehouse, sample: Sampled | None = None
+) -> str:
     """A query of the rows in which a view differs from its own SQL.
 
     The SQL is the user's text as of the state's build, its views replaced by their queries,
@@ -50,6 +56,7 @@ def consistency_query(view: tuple[str, ...], warehouse: Warehouse) -> str:
     Args:
         view: The public view's name.
         warehouse: Answers questions about tables.
+        sample: Which rows are compared; None means all.
 
     Returns:
         A query of the view's columns, ``expected_rows`` and ``actual_rows``: how many times the
@@ -91,9 +98,10 @@ def consistency_query(view: tuple[str, ...], warehouse: Warehouse) -> str:
     if bookmark.instant is not None:
         pinned = clock.at(pinned, bookmark.instant)
     if not bookmark.maintained:
-        return _comparison(pinned, body, columns)
+        return _comparison(pinned, body, columns, sample)
     chosen = one_of_several(sql, bookmark.sources, warehouse, bookmark.instant, bookmark.types)
-    return _comparison(chosen or without_order(pinned)[0], without_order(body)[0], columns)
+    expected = chosen or without_order(pinned)[0]
+    return _comparison(expected, without_order(body)[0], columns, sample)
 
 
 def one_of_several(
@@ -136,7 +144,9 @@ def _state_of(view: tuple[str, ...], body: str) -> tuple[str, ...]:
     return tables[0].parts
 
 
-def _comparison(expected: str, actual: str, columns: Mapping[str, str]) -> str:
+def _comparison(
+    expected: str, actual: str, columns: Mapping[str, str], sample: Sampled | None
+) -> str:
     """Both texts as CTEs under the view's column names, and the query of their difference."""
     names = ", ".join(quoted_name((name,)) for name in columns)
     ctes = ",\n".join(
@@ -148,7 +158,8 @@ def _comparison(expected: str, actual: str, columns: Mapping[str, str]) -> str:
         for name, kind in columns.items()
         if name not in floating
     ]
-    return f"WITH {ctes}\n{text(_difference(exact, floating))}"
+    condition = sample(columns) if sample is not None else None
+    return f"WITH {ctes}\n{text(_difference(exact, floating, condition))}"
 
 
 def _comparable(column: exp.Column, kind: str) -> exp.Expr:
@@ -156,9 +167,12 @@ def _comparable(column: exp.Column, kind: str) -> exp.Expr:
     return comparable(column, kind)
 
 
-def _difference(exact: list[Named], floating: list[str]) -> exp.Expr:
+def _difference(exact: list[Named], floating: list[str], condition: exp.Expr | None) -> exp.Expr:
     """The groups of equal rows whose number, or whose floating values, differ."""
-    sides = {side: _grouped(side, exact, floating).subquery(side) for side in (EXPECTED, ACTUAL)}
+    sides = {
+        side: _grouped(side, exact, floating, condition).subquery(side)
+        for side in (EXPECTED, ACTUAL)
+    }
     names = [named.name for named in exact]
     same = [exp.NullSafeEQ(this=_of(EXPECTED, n), expression=_of(ACTUAL, n)) for n in names]
     select = exp.Select().from_(sides[EXPECTED])
@@ -183,7 +197,9 @@ def _difference(exact: list[Named], floating: list[str]) -> exp.Expr:
     return select.select(*shown, *counts).where(different)
 
 
-def _grouped(side: str, exact: list[Named], floating: list[str]) -> exp.Select:
+def _grouped(
+    side: str, exact: list[Named], floating: list[str], condition: exp.Expr | None
+) -> exp.Select:
     keys = [named.expression for named in exact]
     items = [listed(named.expression, named.name) for named in exact]
     items.append(exp.alias_(exp.Count(this=exp.Star()), "__rows"))
@@ -195,6 +211,8 @@ def _grouped(side: str, exact: list[Named], floating: list[str]) -> exp.Select:
             exp.alias_(exp.Anonymous(this="sort_array", expressions=[collected]), "__floats")
         )
     select = exp.Select().from_(exp.to_table(side)).select(*items)
+    if condition is not None:
+        select = select.where(condition.copy())
     if keys:
         return select.group_by(*(key.copy() for key in keys))
     return select.having(exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(0)))

@@ -47,12 +47,15 @@ class Options:
             may be switched on.
         deterministic_functions: Config ``ivm_deterministic_functions``, in lower case: functions of
             users that give the same result for the same arguments whenever they are called.
+        auto_maintain: Config ``ivm_auto_maintain``: whether a refresh is followed by what the state
+            needs.
     """
 
     policy: Policy = Policy.AUTO
     on_configuration_change: OnConfigurationChange = OnConfigurationChange.APPLY
     enable_change_feed: bool = False
     deterministic_functions: frozenset[str] = frozenset()
+    auto_maintain: bool = False
 
     @staticmethod
     def of(config: Mapping[str, object]) -> Options:
@@ -67,6 +70,7 @@ class Options:
             "ivm_state_schema",
             "ivm_state_suffix",
             "ivm_deterministic_functions",
+            "ivm_auto_maintain",
         }
         unknown = sorted(k for k in config if k.startswith("ivm_") and k not in known)
         if unknown:
@@ -76,6 +80,9 @@ class Options:
         enable = config.get("ivm_enable_change_feed")
         if enable not in (None, True, False):
             raise InvalidModel("Config ivm_enable_change_feed is true or false")
+        maintain = config.get("ivm_auto_maintain")
+        if maintain not in (None, True, False):
+            raise InvalidModel("Config ivm_auto_maintain is true or false")
         functions = config.get("ivm_deterministic_functions") or []
         if not isinstance(functions, (list, tuple)):
             raise InvalidModel("Config ivm_deterministic_functions is a list of names")
@@ -88,6 +95,7 @@ class Options:
             ),
             enable_change_feed=bool(enable),
             deterministic_functions=frozenset(str(name).lower() for name in functions),
+            auto_maintain=bool(maintain),
         )
 
 
@@ -123,6 +131,7 @@ class Request:
         location: Where the state's files go; None leaves it to the catalog.
         project: The dbt project that the model is of.
         storage: How the state's rows are stored.
+        began: When the refresh was asked for, in milliseconds since 1970; None if it is not known.
         without_passes: Names of passes of the optimizer to leave out, for tests and to find out
             what one gains.
     """
@@ -142,6 +151,7 @@ class Request:
     location: str | None = None
     project: str = ""
     storage: Storage = field(default_factory=Storage)
+    began: int | None = None
     without_passes: frozenset[str] = frozenset()
 
 

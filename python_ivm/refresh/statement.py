@@ -26,6 +26,8 @@ class Kind(Enum):
     """Writes the whole state and its bookmark in one commit."""
     TUNE = "tune"
     """Sets how the state's files are written."""
+    TIDY = "tidy"
+    """Writes files together, or removes those that no version needs; changes no row."""
     MERGE = "merge"
     """Writes what changed and the bookmark in one commit."""
     DROP_TABLE = "drop_table"
@@ -121,6 +123,7 @@ class Refresh:
         sentence: What the log line says of the reason beside its code, if anything.
         is_bag: Whether the state's rows have no keys, so that Delta deletes and inserts where a
             row of the view changes.
+        fallback: Whether all rows are read where one would expect to follow what changed.
     """
 
     strategy: Strategy
@@ -131,6 +134,7 @@ class Refresh:
     warning: str | None = None
     sentence: str = ""
     is_bag: bool = False
+    fallback: bool = False
 
     def noted(self, note: str, code: str) -> Refresh:
         """The same refresh with something more to say.

@@ -33,6 +33,7 @@ ORDER = (
     "render",
     "refresh",
     "explain",
+    "operate",
 )
 """The folders of the planner; each imports those before it only."""
 
