@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -12,6 +13,7 @@ from dbt.adapters.base import BaseRelation
 from dbt.adapters.base.meta import AdapterMeta, available
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.contracts.relation import RelationType
+from dbt_common.exceptions import DbtRuntimeError
 from dbt_common.invocation import get_invocation_id
 
 from dbt.adapters.sparkivm.bridge.comments import persist
@@ -31,7 +33,10 @@ from dbt.adapters.sparkivm.bridge.warehouse import (
 from dbt.adapters.sparkivm.commands.cloning import Cloner
 from dbt.adapters.sparkivm.configs.maintained import storage_of, warn_once
 from dbt.adapters.sparkivm.connection.session import SessionHandle
+from dbt.adapters.sparkivm.log import warn
+from python_ivm.errors import IvmError
 from python_ivm.explain.explain import explain
+from python_ivm.operate.maintenance import Maintenance, maintenance
 from python_ivm.refresh.consistency import consistency_query
 from python_ivm.refresh.metadata.answers import Answers
 from python_ivm.refresh.metadata.versions import shows_state
@@ -92,6 +97,7 @@ class IvmMixin(metaclass=AdapterMeta):
                 storage=storage_of(model),
                 partial=partial,
                 project=self.config.project_name,
+                began=round(time.time() * 1000),
             )
 
     @available.parse(lambda *a, **k: None)
@@ -113,7 +119,32 @@ class IvmMixin(metaclass=AdapterMeta):
         warehouse = RunWarehouse(self._ivm_query, sources, answers, self._ivm_shortcuts(), conf)
         refresher = Refresher(self._ivm_query, conf, warehouse, lambda: self.drop_relation(view))
         with as_dbt_errors(request.model):
-            return refresher.refresh(request)
+            outcome = refresher.refresh(request)
+        if request.options.auto_maintain and not request.partial:
+            self.ivm_maintain_one(request)
+        return outcome
+
+    def ivm_maintain_one(self, request: Request, *, forced: bool = False) -> Maintenance:
+        """Do what a model's state needs; what goes wrong there is no reason to fail a run.
+
+        Args:
+            request: The model.
+            forced: Whether it is done in any case.
+
+        Returns:
+            What was done, or why nothing.
+        """
+        conf, warehouse = self._ivm_conf(), self._ivm_warehouse()
+        refresher = Refresher(self._ivm_query, conf, warehouse, lambda: None)
+        try:
+            now = round(time.time() * 1000)
+            planned = maintenance(request, warehouse, now, forced=forced)
+            refresher.maintain(request, planned)
+        except (IvmError, DbtRuntimeError) as error:
+            told = str(getattr(error, "msg", error)).strip().splitlines()[0]
+            warn(f"{request.model}: its state was not maintained: {told}")
+            return Maintenance(told=f"failed: {told}")
+        return planned
 
     @available.parse(lambda *a, **k: None)
     def ivm_persist_docs(

@@ -24,6 +24,7 @@ from dbt.adapters.sparkivm.bridge.dbt_status import count_warnings
 from dbt.adapters.sparkivm.bridge.response import RefreshResponse
 from dbt.adapters.sparkivm.bridge.warehouse import Query, Row, SparkWarehouse
 from python_ivm.errors import Conflict
+from python_ivm.operate.maintenance import Maintenance
 from python_ivm.refresh.metadata.versions import shows_state
 from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import Request
@@ -148,6 +149,21 @@ class Refresher:
             model=request.model,
             hint="Let only one run at a time refresh it, then run again.",
         )
+
+    def maintain(self, request: Request, planned: Maintenance) -> None:
+        """Carry out what a state needs.
+
+        Raises:
+            Conflict: If another run refreshed the model meanwhile.
+            DbtRuntimeError: Spark's errors.
+        """
+        with _conflicts(request.model):
+            for statement in planned.statements:
+                logger.debug(f"{request.model}: {statement.kind.value}")
+                if statement.writes_data:
+                    self._commit(request, statement)
+                else:
+                    self._query(statement.sql)
 
     def _looked_at_again(self, request: Request) -> Request:
         """The request with what stands under the view's name now."""
