@@ -38,6 +38,8 @@ class Kind(Enum):
     """Makes a clone, and tells in its commit of what."""
     DROP_STATE = "drop_state"
     """Removes a state, or all of its rows, to make room for another one."""
+    DROP_VIEW = "drop_view"
+    """Removes the public view that a model had under its former name."""
     CREATE_VIEW = "create_view"
     """Defines the public view."""
 

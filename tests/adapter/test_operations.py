@@ -281,3 +281,20 @@ def test_sizes_are_short(size: int | None, shown: str) -> None:
 )
 def test_times_are_short(took: float | None, shown: str) -> None:
     assert texts.seconds(took) == shown
+
+
+def test_a_renamed_model_takes_its_state_along(
+    adapter: Adapter, selected: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moved: list[Any] = []
+    monkeypatch.setattr(
+        Adapter, "ivm_rename_one", lambda self, *given: moved.append(given), raising=False
+    )
+    outcome = call("rename", "old", "bag")
+    assert outcome.exit_code == 1 and "names 3 maintained models" in outcome.stderr
+    del selected["model.sums"], selected["model.above"]
+    assert "has the state of s.old" in call("rename", "old", "bag").stdout
+    assert "has the state of t.old" in call("rename", "t.old", "bag").stdout
+    assert [(asked.model, *given) for asked, *given in moved] == [
+        ("bag", ("s", "old"), "__ivm_state"), ("bag", ("t", "old"), "__ivm_state")
+    ]  # fmt: skip

@@ -139,7 +139,7 @@ class IvmMixin(metaclass=AdapterMeta):
         try:
             now = round(time.time() * 1000)
             planned = maintenance(request, warehouse, now, forced=forced)
-            refresher.maintain(request, planned)
+            refresher.run(request, planned.statements)
         except (IvmError, DbtRuntimeError) as error:
             told = str(getattr(error, "msg", error)).strip().splitlines()[0]
             warn(f"{request.model}: its state was not maintained: {told}")

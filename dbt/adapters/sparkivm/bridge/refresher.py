@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -24,7 +24,6 @@ from dbt.adapters.sparkivm.bridge.dbt_status import count_warnings
 from dbt.adapters.sparkivm.bridge.response import RefreshResponse
 from dbt.adapters.sparkivm.bridge.warehouse import Query, Row, SparkWarehouse
 from python_ivm.errors import Conflict
-from python_ivm.operate.maintenance import Maintenance
 from python_ivm.refresh.metadata.versions import shows_state
 from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import Request
@@ -150,15 +149,15 @@ class Refresher:
             hint="Let only one run at a time refresh it, then run again.",
         )
 
-    def maintain(self, request: Request, planned: Maintenance) -> None:
-        """Carry out what a state needs.
+    def run(self, request: Request, statements: Iterable[Statement]) -> None:
+        """Carry out what is no refresh.
 
         Raises:
             Conflict: If another run refreshed the model meanwhile.
             DbtRuntimeError: Spark's errors.
         """
         with _conflicts(request.model):
-            for statement in planned.statements:
+            for statement in statements:
                 logger.debug(f"{request.model}: {statement.kind.value}")
                 if statement.writes_data:
                     self._commit(request, statement)

@@ -10,12 +10,14 @@ from typing import Any
 
 import click
 
+from dbt.adapters.sparkivm.bridge.relations import state_name
 from dbt.adapters.sparkivm.operations import looks, texts
 from dbt.adapters.sparkivm.operations.mixin import parts_of
 from dbt.adapters.sparkivm.operations.nodes import is_maintained
-from dbt.adapters.sparkivm.operations.previews import previews
+from dbt.adapters.sparkivm.operations.previews import previews, request
 from dbt.adapters.sparkivm.operations.project import opened
 from dbt.adapters.sparkivm.operations.totals import totals
+from python_ivm.errors import IvmError
 from python_ivm.operate.check import REFUSED
 from python_ivm.operate.preview import ERROR
 from python_ivm.operate.status import last_fallback
@@ -213,6 +215,30 @@ def drop(arguments: Sequence[str], form: str, yes: bool) -> None:
     _tell("drop", form, found)
 
 
+@command
+@click.argument("former")
+@click.argument("model")
+@_arguments
+def rename(arguments: Sequence[str], form: str, former: str, model: str) -> None:
+    """Move the state of FORMER, a relation as schema.name or name, to MODEL.
+
+    Rename the model's file first. Other options follow both names.
+    """
+    with opened(["--select", model, *arguments]) as project:
+        maintained = [u for u in project.compiled if is_maintained(project.graph["nodes"][u])]
+        if len(maintained) != 1:
+            raise click.ClickException(f"{model} names {len(maintained)} maintained models.")
+        node, sql = project.graph["nodes"][maintained[0]], project.compiled[maintained[0]]
+        schema, _, name = former.rpartition(".")
+        view = (schema or str(node["schema"]), name)
+        try:
+            asked = request(project.adapter, node, "" if isinstance(sql, Exception) else sql)
+            project.adapter.ivm_rename_one(asked, view, state_name("", node["config"]))
+        except IvmError as error:
+            raise click.ClickException(str(error)) from None
+    _tell("rename", form, [(model, f"has the state of {'.'.join(view)}; run it to make its view")])
+
+
 def _tell(name: str, form: str, found: Sequence[tuple[str, str]]) -> None:
     """Print one sentence on each model."""
     if form == "json":
@@ -228,4 +254,4 @@ def print_json(name: str, told: dict[str, Any]) -> None:
     click.echo(json.dumps({"command": name, "schema": SCHEMA, **told}, indent=2))
 
 
-COMMANDS = (preview, check, status, history, why, audit, maintain, drop)
+COMMANDS = (preview, check, status, history, why, audit, maintain, drop, rename)

@@ -10,10 +10,12 @@ from dbt.adapters.base.meta import AdapterMeta, available
 from dbt.adapters.contracts.relation import RelationType
 from dbt_common.exceptions import CompilationError
 
+from dbt.adapters.sparkivm.bridge.refresher import Refresher
 from dbt.adapters.sparkivm.operations import looks, nodes
 from dbt.adapters.sparkivm.operations.history_query import Past, query
 from dbt.adapters.sparkivm.operations.previews import previews
 from python_ivm.operate.records import records
+from python_ivm.operate.renaming import renaming
 from python_ivm.parse.parser import table_key
 from python_ivm.refresh.lifecycle.orphans import reads_state
 from python_ivm.refresh.lifecycle.ownership import refuse_state_of_another_model
@@ -144,6 +146,21 @@ class OperationsMixin(metaclass=AdapterMeta):
         if wrong:
             raise CompilationError("\n".join(wrong))
         return [f"{one.model}: {one.told}" for one in found]
+
+    def ivm_rename_one(self, request: Request, former: tuple[str, str], suffix: str) -> None:
+        """Move the state of a model's former name to its present one.
+
+        Args:
+            request: The model under its present name.
+            former: Schema and name of the public view that it had.
+            suffix: What the name of its state ends with.
+
+        Raises:
+            IvmError: If there is no such state, or something has its new place.
+        """
+        warehouse = self._ivm_warehouse()
+        refresher = Refresher(self._ivm_query, self._ivm_conf(), warehouse, lambda: None)
+        refresher.run(request, renaming(former, request, warehouse, suffix))
 
     def ivm_drop_one(self, request: Request) -> str:
         """Drop a model's state, and its public view if it shows that state.
