@@ -20,6 +20,7 @@ from typing import Any
 from benchmarks import report
 from benchmarks.catalog import CHANGES, QUERIES, SHARES
 from benchmarks.figures import beside
+from dbt.adapters.sparkivm.connection.delta_jar import delta_package
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "benchmarks"
@@ -147,7 +148,7 @@ def _machine() -> dict[str, object]:
         "architecture": platform.machine(),
         "Python": platform.python_version(),
         "PySpark": version("pyspark"),
-        "Delta": version("delta-spark"),
+        "Delta": delta_package().rsplit(":", 1)[1],
         "dbt-core": version("dbt-core"),
         "dbt-sparkivm": version("dbt-sparkivm"),
     }

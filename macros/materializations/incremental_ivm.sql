@@ -13,15 +13,15 @@
 
   {{ run_hooks(pre_hooks) }}
 
-  {%- set contract = config.get('contract') -%}
-  {%- if contract and contract.enforced -%}
-    {%- do get_assert_columns_equivalent(compiled_code) -%}
-  {%- endif -%}
-
   {%- set request = adapter.ivm_request(
       model, compiled_code, target_relation,
       full_refresh=full_refresh, partial=(flags.EMPTY or flags.SAMPLE) | as_bool
   ) -%}
+  {%- set contract = config.get('contract') -%}
+  {%- if contract and contract.enforced -%}
+    {%- do get_assert_columns_equivalent(adapter.ivm_readable(request)) -%}
+  {%- endif -%}
+
   {%- set outcome = adapter.ivm_refresh(request, graph) -%}
   {%- for statement in outcome.refresh.statements if statement.writes_data -%}
     {%- do write(statement.sql) -%}

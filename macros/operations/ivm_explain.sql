@@ -29,6 +29,11 @@
   {%- set relation = api.Relation.create(
       database=node.database, schema=node.schema, identifier=node.alias, type='view'
   ) -%}
-  {%- set text = adapter.ivm_explain(adapter.ivm_request(node, render(node.raw_code), relation)) -%}
+  {#- An operation has no `this` of its own. -#}
+  {%- set named = "{% set this = api.Relation.create(database=" ~ node.database | tojson
+      ~ ", schema=" ~ node.schema | tojson ~ ", identifier=" ~ node.alias | tojson
+      ~ ", type='view') %}" -%}
+  {%- set sql = render(named ~ node.raw_code) -%}
+  {%- set text = adapter.ivm_explain(adapter.ivm_request(node, sql, relation)) -%}
   {%- do print(text) -%}
 {% endmacro %}

@@ -29,7 +29,7 @@ from python_ivm.refresh.metadata import versions
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.reason import Reason
-from python_ivm.refresh.request import Request, Warehouse
+from python_ivm.refresh.request import Request, Step, Warehouse
 from python_ivm.render.plan_text import one_line, tree
 from python_ivm.render.sources import relation_name
 from python_ivm.render.sources import text as sql_text
@@ -78,6 +78,7 @@ def explain(request: Request, warehouse: Warehouse) -> str:
             _section("Stored", _stored(request, how.layout)),
             *_recomputed(how.layout),
             _section("Read of the sources", _reads(model, how.layout)),
+            *_delays(model),
             *_of_the_clock(model, how),
             *_on_changes(model, how, current, found),
             *_recompute(model, how, current, found),
@@ -138,6 +139,22 @@ def _reads(model: Model, layout: Layout) -> str:
             condition = reads.condition.transform(_without_table)
             lines.append(f"    of rows with {one_line(condition)}")
     return "\n".join(lines)
+
+
+def _delays(model: Model) -> list[str]:
+    """What is read as of the run before; nothing where that is nothing."""
+    lines = []
+    if model.own_key is not None:
+        lines += [
+            f"  {model.own_key}: the model's own rows, as of its last refresh",
+            "  The result is a function of the sources' commits since the build, and not of what",
+            "  the sources are now: each run follows from the one before.",
+        ]
+    before = dict.fromkeys(table.key for table in model.reading.tables if table.previous)
+    lines += [f"  {key}: as it was before the run" for key in before]
+    if model.request.options.step is Step.COMMIT:
+        lines.append("  A step is one commit of the other sources, in the order of their times.")
+    return [_section("Read as of the run before", "\n".join(lines))] if lines else []
 
 
 def _without_table(node: exp.Expr) -> exp.Expr:

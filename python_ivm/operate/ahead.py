@@ -161,6 +161,10 @@ class AheadWarehouse:
             return found
         return replace(found, modified=imagined.commit.timestamp, version=imagined.commit.version)
 
+    def location(self, parts: Name) -> str:
+        """Where a Delta table's files lie."""
+        return self._warehouse.location(parts)
+
     def files(self, parts: Name) -> Sequence[DataFile] | None:
         """A Delta table's files; of an imagined version those before it."""
         return self._warehouse.files(parts)

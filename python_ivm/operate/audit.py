@@ -62,7 +62,7 @@ def audit(request: Request, warehouse: Warehouse, parts: int, seed: int) -> Audi
     asked = CachedWarehouse(warehouse)
     keys = _keys(request, asked)
     condition = partial(_sampled, keys=keys, parts=parts, seed=seed)
-    sql = consistency_query(request.view, asked, condition)
+    sql = consistency_query(request.view, asked, sample=condition)
     columns = asked.columns(request.view) or {}
     sampled = exp.func("count_if", condition(columns))
     counting = exp.Select().from_(table(request.view)).select(

@@ -10,6 +10,7 @@ from python_ivm.operate.records import Record, records
 from python_ivm.parse.parser import table_key
 from python_ivm.refresh.metadata.versions import state_history
 from python_ivm.refresh.request import Request, Warehouse
+from python_ivm.sources.history import is_bookmark
 from python_ivm.state.bookmark import is_newer
 
 _COMMITS = 32
@@ -52,12 +53,15 @@ def status(request: Request, warehouse: Warehouse) -> Status:
     commits = warehouse.history(request.state, _COMMITS)
     if not commits:
         return Status(request.model, name, None, trouble=("it is not built yet",))
+    newest = next((c.user_metadata for c in commits if is_bookmark(c.user_metadata)), None)
+    if is_newer(newest):
+        told = "its state was written by a newer version of dbt-sparkivm: install that one, or the "
+        told += "next run builds it anew"
+        return Status(request.model, name, None, trouble=(told,))
     found = state_history(warehouse, request.state)
     if found.bookmark is None:
-        newer = any(is_newer(commit.user_metadata) for commit in commits)
-        told = "its state was written by a newer version of dbt-sparkivm: install that one"
-        other = "its state has no bookmark that can be read: the next run builds it anew"
-        return Status(request.model, name, None, trouble=(told if newer else other,))
+        told = "its state has no bookmark that can be read: the next run builds it anew"
+        return Status(request.model, name, None, trouble=(told,))
     past = records(commits) or records(warehouse.history(request.state, None) or ())
     sources = tuple(
         pending(warehouse, tuple(key.split(".")), version)

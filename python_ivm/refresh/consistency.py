@@ -16,18 +16,28 @@ from python_ivm.bind.ties import known_kinds
 from python_ivm.bind.union_types import Types, known
 from python_ivm.errors import InvalidModel
 from python_ivm.functions.comparable import comparable
+from python_ivm.loops.run import LoopRun
 from python_ivm.parse import clock_calls as clock
 from python_ivm.parse.modifiers import without_order
-from python_ivm.parse.parser import DIALECT, parse, pin_versions, quoted_name, table_references
+from python_ivm.parse.parser import (
+    DIALECT,
+    parse,
+    pin_versions,
+    quoted_name,
+    table_key,
+    table_references,
+)
+from python_ivm.refresh.delays.replay import refuse_forgotten, told_runs
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 from python_ivm.refresh.metadata.versions import state_history
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.request import Request, Warehouse
-from python_ivm.refresh.statements import QUERY
+from python_ivm.refresh.statements import QUERY, VIEW
 from python_ivm.render.renderer import Renderer, listed
 from python_ivm.render.sources import relation_name, source_relations, text
 from python_ivm.sources.clock import Clock, Instant
-from python_ivm.sources.history import SourceVersion
+from python_ivm.sources.history import SourceChange, SourceVersion
+from python_ivm.state.bookmark import Bookmark
 from python_ivm.state.sum_types import Kind, SqlType
 
 EXPECTED = "expected"
@@ -41,7 +51,10 @@ Sampled = Callable[[Mapping[str, str]], exp.Expr]
 
 
 def consistency_query(
-    view: tuple[str, ...], warehouse: Warehouse, sample: Sampled | None = None
+    view: tuple[str, ...],
+    warehouse: Warehouse,
+    runs: int | None = None,
+    sample: Sampled | None = None,
 ) -> str:
     """A query of the rows in which a view differs from its own SQL.
 
@@ -56,6 +69,9 @@ def consistency_query(
     Args:
         view: The public view's name.
         warehouse: Answers questions about tables.
+        runs: Of a model that reads its own rows, how many of its last runs are replayed; None
+            replays all since its build. Each is computed from the rows that the one before left,
+            so that all together show that the view follows from its sources' history.
         sample: Which rows are compared; None means all.
 
     Returns:
@@ -66,6 +82,45 @@ def consistency_query(
     Raises:
         InvalidModel: If the view is not maintained, or was never built.
     """
+    body, columns, bookmark, sql = _built(view, warehouse)
+    state = _state_of(view, body)
+    if VIEW in warehouse.properties(state):
+        return _replay(sql, body, state, columns, warehouse, runs, sample)
+    pinned = _pinned(sql, bookmark)
+    if not bookmark.maintained:
+        return _comparison(pinned, body, columns, sample)
+    model = _model(sql, warehouse)
+    if model.program is not None:
+        shown = _behind_loop(model, bookmark)
+        return _comparison(without_order(shown)[0], without_order(body)[0], columns, sample)
+    chosen = one_of_several(sql, bookmark.sources, warehouse, bookmark.instant, bookmark.types)
+    expected = chosen or without_order(pinned)[0]
+    return _comparison(expected, without_order(body)[0], columns, sample)
+
+
+def loop_to_run(view: tuple[str, ...], warehouse: Warehouse) -> LoopRun | None:
+    """The loop that has to be run before the query that :func:`consistency_query` gives.
+
+    It is run from nothing, over the sources as the view's bookmark has them.
+
+    Raises:
+        InvalidModel: If the view is not maintained, was never built, or holds what a limit left of
+            its loop.
+    """
+    _, _, bookmark, sql = _built(view, warehouse)
+    if bookmark.cut_off:
+        raise InvalidModel(
+            f"{relation_name(view)} shows a loop that a limit cut off",
+            hint="It is not what its query says; let the loop end, or do without this test.",
+        )
+    model = _model(sql, warehouse)
+    return model.loop_run(_at(model, bookmark.sources)) if model.program is not None else None
+
+
+def _built(
+    view: tuple[str, ...], warehouse: Warehouse
+) -> tuple[str, Mapping[str, str], Bookmark, str]:
+    """A view's text, its columns, its bookmark, and the text that its state was built from."""
     found = warehouse.definition(view)
     columns = warehouse.columns(view)
     if found is None or columns is None:
@@ -94,14 +149,60 @@ def consistency_query(
             hint="Build it anew by --full-refresh. If Spark shows the property ivm.query as "
             "redacted, look at spark.sql.redaction.options.regex and spark.redaction.regex.",
         ) from None
+    return body, columns, bookmark, sql
+
+
+def _model(sql: str, warehouse: Warehouse) -> Model:
+    return Model(Request("", sql, ("", ""), ("", "")), CachedWarehouse(warehouse))
+
+
+def _at(model: Model, versions: Mapping[str, SourceVersion]) -> dict[str, SourceChange]:
+    """A model's sources at some versions."""
+    return {
+        key: replace(source, pre=versions[key], post=versions[key])
+        for key, source in model.current_versions().items()
+    }
+
+
+def _behind_loop(model: Model, bookmark: Bookmark) -> str:
+    """What stands behind a loop, over its rows, at the versions of a bookmark."""
+    query = bind(model.tree, model.schemas(), known(bookmark.types), known_kinds(bookmark.types))
+    then = Clock(bookmark.instant, bookmark.instant) if bookmark.instant is not None else None
+    renderer = Renderer(source_relations(_at(model, bookmark.sources), then))
+    return text(renderer.with_ctes(renderer.query(query.plan)))
+
+
+def _pinned(sql: str, bookmark: Bookmark) -> str:
+    """A query's text at the versions and the time of a bookmark."""
     pinned = pin_versions(sql, {key: v.version for key, v in bookmark.sources.items()})
-    if bookmark.instant is not None:
-        pinned = clock.at(pinned, bookmark.instant)
-    if not bookmark.maintained:
-        return _comparison(pinned, body, columns, sample)
-    chosen = one_of_several(sql, bookmark.sources, warehouse, bookmark.instant, bookmark.types)
-    expected = chosen or without_order(pinned)[0]
-    return _comparison(expected, without_order(body)[0], columns, sample)
+    return clock.at(pinned, bookmark.instant) if bookmark.instant is not None else pinned
+
+
+def _replay(
+    sql: str,
+    body: str,
+    state: tuple[str, ...],
+    columns: Mapping[str, str],
+    warehouse: Warehouse,
+    runs: int | None,
+    sample: Sampled | None,
+) -> str:
+    """The rows in which some run's view differs from the query over the rows before that run."""
+    found = told_runs(warehouse, state)
+    chosen = found if runs is None else found[:runs]
+    refuse_forgotten(chosen, warehouse)
+    parts = []
+    for run in chosen:
+        shown = pin_versions(body, {table_key(state): run.version})
+        form = one_of_several(
+            sql, run.bookmark.sources, warehouse, run.bookmark.instant, run.bookmark.types
+        )
+        expected = form or without_order(_pinned(sql, run.bookmark))[0]
+        differing = _comparison(expected, without_order(shown)[0], columns, sample)
+        parts.append(
+            f"SELECT {run.bookmark.refresh} AS refresh, * FROM (\n{differing}\n) AS differing"
+        )
+    return "\nUNION ALL\n".join(parts)
 
 
 def one_of_several(
@@ -123,15 +224,12 @@ def one_of_several(
     Returns:
         A query without ORDER BY and LIMIT at the top; None if the text itself has one result.
     """
-    model = Model(Request("", sql, ("", ""), ("", "")), CachedWarehouse(warehouse))
+    model = _model(sql, warehouse)
     found = types or {}
     query = bind(model.reading.tree, model.schemas(), known(found), known_kinds(found))
     if not query.chooses:
         return None
-    read = {
-        key: replace(source, pre=versions[key], post=versions[key])
-        for key, source in model.current_versions().items()
-    }
+    read = _at(model, versions)
     then = Clock(instant, instant) if instant is not None else model.clock(None)
     renderer = Renderer(source_relations(read, then))
     return text(renderer.with_ctes(renderer.query(without_top_order(query.plan))))

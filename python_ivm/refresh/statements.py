@@ -8,6 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from python_ivm.algebra.nodes import COUNT
+from python_ivm.loops.run import LoopRun
 from python_ivm.optimize.cost import Execution
 from python_ivm.parse.parser import DIALECT, table_key
 from python_ivm.refresh.metadata.versions import CHANGE_FEED
@@ -30,6 +31,8 @@ QUERY = "ivm.query"
 text."""
 MODEL = "ivm.model"
 """The one that holds the SQL as the user wrote it, where that is another one."""
+VIEW = "ivm.view"
+"""The one that holds the text of the public view, of a model that reads its own rows."""
 DELETION_VECTORS = "delta.enableDeletionVectors"
 PLAIN_COLUMN = "__ivm_col_{}__"
 """The names of columns, by their places, where a state is a query's plain result."""
@@ -149,13 +152,45 @@ def build_statements(
 ) -> list[Statement]:
     """The statements that build a state and its view; the text is kept beside the state."""
     body = state_query(layout, sources, clock)
-    least = ">= 0" if layout.is_global else "> 0"
-    checked = {"delta.constraints.ivm_count": f"{COUNT} {least}", **request.properties}
     return [
-        create_state(replace(request, properties=checked), sql, body, bookmark, number),
+        create_state(checked(request, layout), sql, body, bookmark, number),
         *drop_table(request),
         create_view(request, public_view(request, layout, clock)),
     ]
+
+
+def checked(request: Request, layout: Layout) -> Request:
+    """The request with the constraint that no row is there less than once."""
+    least = ">= 0" if layout.is_global else "> 0"
+    properties = {"delta.constraints.ivm_count": f"{COUNT} {least}", **request.properties}
+    return replace(request, properties=properties)
+
+
+def empty_state(
+    request: Request,
+    sql: str,
+    layout: Layout,
+    sources: Mapping[str, SourceChange],
+    clock: Clock | None,
+    bookmark: str,
+    number: int,
+) -> Statement:
+    """The statement that makes a state without rows, beside which its view's text is kept."""
+    body = f"SELECT * FROM (\n{state_query(layout, sources, clock)}\n) AS nothing WHERE FALSE"
+    kept = {**request.properties, VIEW: encoded(public_view(request, layout, clock))}
+    request = checked(replace(request, properties=kept), layout)
+    return create_state(request, sql, body, bookmark, number)
+
+
+def insert_rows(
+    request: Request, layout: Layout, sources: Mapping[str, SourceChange], clock: Clock | None
+) -> Statement:
+    """The statement that writes what the query gives into an empty state.
+
+    Bookmark and fence are still missing.
+    """
+    body = state_query(layout, sources, clock)
+    return Statement(Kind.INSERT, f"INSERT INTO {relation_name(request.state)} BY NAME\n{body}")
 
 
 def plain_statements(
@@ -202,6 +237,11 @@ def merge_statement(
     before = table(request.state, version)
     renderer = Renderer(source_relations(sources, clock, before))
     return Statement(Kind.MERGE, text(merge(planned, table(request.state), renderer)))
+
+
+def run_loop(run: LoopRun) -> Statement:
+    """The statement that runs a loop; its text is what Spark is asked before."""
+    return Statement(Kind.LOOP, ";\n".join(run.queries), loop=run)
 
 
 def keep_bookmark(request: Request) -> Statement:

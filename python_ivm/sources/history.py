@@ -207,6 +207,15 @@ class SourceVersion:
         times = (self.timestamp, bookmark.timestamp)
         return all(t.isdigit() for t in times) and int(times[0]) - int(times[1]) > _DAY
 
+    @property
+    def is_before_all(self) -> bool:
+        """Whether it is no version of the table, but none of its rows."""
+        return self.version < 0
+
+
+BEFORE_ALL = SourceVersion(-1, "")
+"""No rows: as the last step saw a source before the first one."""
+
 
 @dataclass(frozen=True)
 class SourceChange:
@@ -219,6 +228,7 @@ class SourceChange:
         change: What happened in between.
         stored: The stored names of columns that the planner calls otherwise.
         rows: How many rows changed, one that changes back and forth each time; None if unknown.
+        location: Where the table lies, if its changes have to be read by that; else empty.
     """
 
     parts: tuple[str, ...]
@@ -227,6 +237,7 @@ class SourceChange:
     change: Change
     stored: Mapping[str, str] = field(default_factory=dict)
     rows: int | None = None
+    location: str = ""
 
     @property
     def changed(self) -> bool:

@@ -83,6 +83,9 @@ class Bookmark:
         clone: The state that this one is a clone of, if it is one.
         storage: How its rows are stored, as :meth:`Storage.value` gives it.
         told: What its commit tells of the refresh; None if it is of an older version.
+        start: Code and text of why the state was emptied, while its first rows are still to come;
+            only models that read their own rows are built in these two steps.
+        cut_off: Whether a loop reached a limit, so that the rows are not all of the query's.
     """
 
     query: str
@@ -103,6 +106,8 @@ class Bookmark:
     clone: Cloned | None = None
     storage: Mapping[str, object] = field(default_factory=dict)
     told: Told | None = None
+    start: tuple[str, ...] = ()
+    cut_off: bool = False
 
     def text(self) -> str:
         """The bookmark as one line of JSON."""
@@ -127,6 +132,8 @@ class Bookmark:
                 RECORD: self.clone.value() if self.clone is not None else None,
                 "storage": dict(self.storage),
                 "told": asdict(self.told) if self.told is not None else None,
+                "start": list(self.start),
+                "cut_off": self.cut_off,
             },
         )
 
@@ -158,6 +165,8 @@ class Bookmark:
                 clone=Cloned.of(data.get(RECORD)),
                 storage=data.get("storage", {}),
                 told=Told.of(data.get("told")),
+                start=tuple(data.get("start", ())),
+                cut_off=bool(data.get("cut_off")),
             )
         except (ValueError, KeyError, TypeError, IndexError):
             return None
@@ -192,6 +201,12 @@ def taken(told: Told, commit: Commit | None) -> int | None:
         return None
     took = int(commit.timestamp) - told.began
     return took if took >= 0 else None
+
+
+def cut_off(text: str) -> str:
+    """A bookmark's text of a state whose loop reached a limit."""
+    bookmark = Bookmark.of(text)
+    return text if bookmark is None else replace(bookmark, cut_off=True).text()
 
 
 @dataclass(frozen=True)

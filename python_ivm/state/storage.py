@@ -154,7 +154,7 @@ def resolve(storage: Storage, visible: Visible, kinds: Mapping[str, str]) -> Res
     for number, (name, column) in enumerate(zip(storage.partition_by, partitions, strict=True), 1):
         if _must_not_be_null(name, lowered.get(name.lower(), "")):
             quoted = quoted_name((column,))
-            told = f"{quoted} IS NOT NULL AND {quoted} <> '{_NULL}'"
+            told = f"{quoted} IS NOT NULL AND {quoted} NOT IN ('', '{_NULL}')"
             checks[f"{PARTITION_CHECK}_{number}"] = told
     for name, condition in storage.checks.items():
         try:

@@ -19,6 +19,7 @@ from dbt.adapters.sparkivm.operations.project import Project
 from python_ivm.operate.maintenance import Maintenance
 from python_ivm.operate.records import records
 from python_ivm.refresh.request import Options
+from python_ivm.sources.history import Commit
 from tests.planner.lake import Lake
 
 MODELS = {
@@ -203,6 +204,18 @@ def test_where_models_stand(adapter: Adapter, selected: dict[str, Any]) -> None:
     for command in ("status", "history"):
         assert "sums" in call(command).stdout
     assert "no refresh that its state remembers was a fallback" in call("why", "sums").stdout
+
+
+def test_states_that_cannot_be_read_are_told_of(adapter: Adapter, selected: dict[str, Any]) -> None:
+    run(adapter.lake)
+    for name, metadata in (("sums", '{"ivm":999}'), ("bag", None)):
+        commits = adapter.lake.commits[f"{name}__ivm_state"]
+        commits.insert(0, Commit(1, adapter.lake._time(), "DELETE", user_metadata=metadata))
+    del adapter.lake.commits["above__ivm_state"][:]
+    adapter.lake.commits["above__ivm_state"].append(Commit(0, "1", "CREATE TABLE AS SELECT"))
+    trouble = {name: " ".join(s["trouble"]) for name, s in told("status").items()}
+    assert "newer version" in trouble["sums"] and "something else" in trouble["bag"]
+    assert "no bookmark" in trouble["above"]
 
 
 def test_the_verdicts_of_a_check(adapter: Adapter, selected: dict[str, Any]) -> None:

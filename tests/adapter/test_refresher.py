@@ -27,6 +27,8 @@ class Conf:
     def get(self, key: str) -> str | None:
         return None
 
+    given = get
+
     def set(self, key: str, value: str) -> None: ...
 
     def reset(self, key: str) -> None: ...

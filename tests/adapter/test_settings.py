@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from dbt.adapters.sparkivm.connection import settings
+from dbt.adapters.sparkivm.connection.delta_jar import delta_package
 from dbt.adapters.sparkivm.connection.settings import cores, spark_defaults, start_settings
 
 FOLDER = Path("/project/.sparkivm")
-DELTA = settings.delta_package()
+DELTA = delta_package()
 
 
 def started(master: str = "local[2]", **user: str) -> dict[str, str]:

@@ -6,7 +6,14 @@ from collections.abc import Callable
 
 import pytest
 
-from dbt.adapters.sparkivm.bridge.conf import DICTIONARIES, EXECUTIONS, LISTED
+from dbt.adapters.sparkivm.bridge.conf import (
+    DICTIONARIES,
+    EXECUTIONS,
+    LISTED,
+    SessionConf,
+    StatementConf,
+)
+from dbt.adapters.sparkivm.connection import session
 from python_ivm.optimize import cost
 from python_ivm.optimize.cost import Execution
 from python_ivm.refresh import changed_keys, strategy
@@ -115,6 +122,24 @@ def test_a_users_own_setting_of_parquet_is_set_again(
     finally:
         bench.sql(f"reset {key}")
     assert during == [ours, ours]
+
+
+@pytest.mark.parametrize("conf", [SessionConf, StatementConf])
+def test_to_ask_for_a_setting_that_nobody_made_is_no_error(
+    bench: Bench, conf: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each refresh put Java's stack trace of it into the log."""
+    traces: list[str] = []
+    monkeypatch.setattr(session.logger, "debug", traces.append)
+    handle = bench.handle
+    settings = conf(handle if conf is SessionConf else lambda sql: query(handle, sql))
+    (key,) = DICTIONARIES
+    assert settings.given(key) is None
+    settings.set(key, "true")
+    assert settings.given(key) == "true"
+    settings.reset(key)
+    assert settings.given(key) is None
+    assert not traces
 
 
 @pytest.mark.parametrize("bench", [USUAL], indirect=True, ids=["usual"])

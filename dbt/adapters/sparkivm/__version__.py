@@ -1,3 +1,3 @@
 """The adapter's version; dbt shows it in `dbt --version`."""
 
-version = "0.1.0"
+version = "0.2.0"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from argparse import Namespace
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import click
 from dbt.cli.resolvers import default_profiles_dir, default_project_dir
 from dbt_common.exceptions import DbtBaseException
 
-from dbt.adapters.sparkivm.connection import resident
+from dbt.adapters.sparkivm.connection import extras, resident
 from dbt.adapters.sparkivm.connection.settings import project_folder
 from dbt.adapters.sparkivm.credentials import SparkIvmCredentials
 from dbt.adapters.sparkivm.operations.commands import COMMANDS
@@ -60,6 +61,7 @@ def start(
 ) -> None:
     """Start the project's Spark, with the settings of its profile, and wait until it is ready."""
     try:
+        extras.require("connect")
         from dbt.adapters.sparkivm.server import lifecycle as server
 
         credentials = _credentials(project_dir, profiles_dir, profile, target)
@@ -80,6 +82,10 @@ def status(project_dir: Path) -> None:
         raise SystemExit(1)
     state = "running" if found.ready else "starting"
     click.echo(f"{state}: {found.url}, process {found.pid}")
+    if found.idle_minutes is not None:
+        click.echo(f"started by dbt, ends after {found.idle_minutes:g} minutes without use")
+    if (memory := _memory(found.pid)) is not None:
+        click.echo(f"memory in use: {memory:,} MB")
     click.echo(f"token in {resident.state_file(folder)}, log in {folder / 'server.log'}")
     if not found.ready:
         raise SystemExit(1)
@@ -90,12 +96,24 @@ def status(project_dir: Path) -> None:
 def stop(project_dir: Path) -> None:
     """Stop the project's Spark, and with it what it runs; without one, nothing happens."""
     try:
+        extras.require("connect")
         from dbt.adapters.sparkivm.server import lifecycle as server
 
         stopped = server.stop(_folder(project_dir))
     except DbtBaseException as error:
         raise click.ClickException(getattr(error, "msg", str(error))) from None
     click.echo("stopped" if stopped else "not running")
+
+
+def _memory(pid: int) -> int | None:
+    """A process's memory in MB, as the operating system tells it; None if it does not."""
+    try:
+        told = subprocess.run(
+            ["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, text=True, check=True
+        )
+        return int(told.stdout) // 1024
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return None
 
 
 def _folder(project_dir: Path) -> Path:

@@ -9,6 +9,7 @@ from dbt.adapters.sparkivm.bridge.names import NamesMixin
 from dbt.adapters.sparkivm.bridge.orphans import OrphansMixin
 from dbt.adapters.sparkivm.commands.catalog import CatalogMixin
 from dbt.adapters.sparkivm.configs.header import HeaderMixin
+from dbt.adapters.sparkivm.configs.previous import PreviousMixin
 from dbt.adapters.sparkivm.connections import SparkIvmConnectionManager
 from dbt.adapters.sparkivm.debug import report as debug
 from dbt.adapters.sparkivm.methods import IvmMixin
@@ -26,6 +27,7 @@ class SparkIvmAdapter(
     NamesMixin,
     OrphansMixin,
     OperationsMixin,
+    PreviousMixin,
     HeaderMixin,
     GrantsMixin,
     CatalogMixin,

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import lru_cache
-from threading import Lock
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from dbt.adapters.base import BaseRelation
@@ -14,7 +11,6 @@ from dbt.adapters.base.meta import AdapterMeta, available
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.contracts.relation import RelationType
 from dbt_common.exceptions import DbtRuntimeError
-from dbt_common.invocation import get_invocation_id
 
 from dbt.adapters.sparkivm.bridge.comments import persist
 from dbt.adapters.sparkivm.bridge.conf import Conf, SessionConf, StatementConf
@@ -23,6 +19,7 @@ from dbt.adapters.sparkivm.bridge.planner_errors import as_dbt_errors
 from dbt.adapters.sparkivm.bridge.refresher import Outcome, Refresher
 from dbt.adapters.sparkivm.bridge.relations import view_text
 from dbt.adapters.sparkivm.bridge.shortcuts import SessionShortcuts
+from dbt.adapters.sparkivm.bridge.this_run import this_run
 from dbt.adapters.sparkivm.bridge.warehouse import (
     Row,
     RunWarehouse,
@@ -31,14 +28,17 @@ from dbt.adapters.sparkivm.bridge.warehouse import (
     of_server,
 )
 from dbt.adapters.sparkivm.commands.cloning import Cloner
-from dbt.adapters.sparkivm.configs.maintained import storage_of, warn_once
+from dbt.adapters.sparkivm.configs.maintained import storage_of, typed_columns, warn_once
 from dbt.adapters.sparkivm.connection.session import SessionHandle
 from dbt.adapters.sparkivm.log import warn
 from python_ivm.errors import IvmError
 from python_ivm.explain.explain import explain
+from python_ivm.loops.run import Relation
 from python_ivm.operate.maintenance import Maintenance, maintenance
-from python_ivm.refresh.consistency import consistency_query
-from python_ivm.refresh.metadata.answers import Answers
+from python_ivm.parse.parser import table_key
+from python_ivm.parse.previous import previous_tables
+from python_ivm.refresh.consistency import consistency_query, loop_to_run
+from python_ivm.refresh.delays.start import readable
 from python_ivm.refresh.metadata.versions import shows_state
 from python_ivm.refresh.request import Options, Request
 
@@ -98,7 +98,18 @@ class IvmMixin(metaclass=AdapterMeta):
                 partial=partial,
                 project=self.config.project_name,
                 began=round(time.time() * 1000),
+                columns=typed_columns(model),
+                previous=dict(this_run().previous),
             )
+
+    @available.parse(lambda *a, **k: "")
+    def ivm_readable(self, request: Request) -> str:
+        """The model's SQL as something that Spark can describe, also before the first build.
+
+        A model that reads its own rows reads none of them in it.
+        """
+        with as_dbt_errors(request.model):
+            return readable(request, self._ivm_warehouse())
 
     @available.parse(lambda *a, **k: None)
     def ivm_refresh(self, request: Request, graph: Mapping[str, Any]) -> Outcome:
@@ -114,10 +125,12 @@ class IvmMixin(metaclass=AdapterMeta):
         """
         warn_once(graph)
         view = self.get_relation(None, request.view[0], request.view[1])
-        sources, answers = _sources_of_this_run(graph)
         conf = self._ivm_conf()
-        warehouse = RunWarehouse(self._ivm_query, sources, answers, self._ivm_shortcuts(), conf)
-        refresher = Refresher(self._ivm_query, conf, warehouse, lambda: self.drop_relation(view))
+        with as_dbt_errors(request.model):
+            warehouse = self._ivm_run_warehouse(request, graph, conf)
+        refresher = Refresher(
+            self._ivm_query, conf, warehouse, lambda: self.drop_relation(view), self._ivm_show()
+        )
         with as_dbt_errors(request.model):
             outcome = refresher.refresh(request)
         if request.options.auto_maintain and not request.partial:
@@ -204,11 +217,21 @@ class IvmMixin(metaclass=AdapterMeta):
             return explain(request, self._ivm_warehouse())
 
     @available.parse(lambda *a, **k: "")
-    def ivm_consistency_query(self, view: BaseRelation) -> str:
-        """The SQL of the rows in which a maintained view differs from its query."""
+    def ivm_consistency_query(self, view: BaseRelation, runs: int | None = None) -> str:
+        """The SQL of the rows in which a maintained view differs from its query.
+
+        Args:
+            view: The public view.
+            runs: How many of its last runs are replayed; None means all, if it reads its own rows.
+        """
         with as_dbt_errors(view.identifier):
-            parts = (view.schema, view.identifier)
-            return consistency_query(parts, self._ivm_warehouse())
+            parts, warehouse = (view.schema, view.identifier), self._ivm_warehouse()
+            loop = loop_to_run(parts, warehouse)
+            if loop is not None:
+                show = self._ivm_show() or (lambda relation: self._ivm_query(relation.view()))
+                for relation in loop.run(self._ivm_query)[0]:
+                    show(relation)
+            return consistency_query(parts, warehouse, runs)
 
     def _ivm_settings(self) -> dict[str, str]:
         """The session settings by which a query's result can differ."""
@@ -219,12 +242,48 @@ class IvmMixin(metaclass=AdapterMeta):
         """Answers about tables as of each question."""
         return SparkWarehouse(self._ivm_query, self._ivm_shortcuts(), self._ivm_conf())
 
+    def _ivm_run_warehouse(
+        self, request: Request, graph: Mapping[str, Any], conf: Conf
+    ) -> RunWarehouse:
+        """Answers about tables as one model of a run sees them.
+
+        What others read as it was before the run is looked at before the model writes it.
+        """
+        run = this_run(graph)
+        sources = run.sources or set()
+
+        def seeing(*names: tuple[str, ...]) -> RunWarehouse:
+            also = {(name[-2].lower(), name[-1].lower()) for name in names}
+            known = (self._ivm_query, sources | also, run.answers)
+            return RunWarehouse(*known, self._ivm_shortcuts(), conf)
+
+        if run.looks_back:
+            seeing(request.view, request.state).look(request.view, request.state)
+        marked = {table_key(found.parts[-2:]) for found in previous_tables(request.sql)}
+        states = {view: before.state for view, before in request.previous.items() if view in marked}
+        return seeing(*(tuple(view.split(".")) for view in states), *states.values())
+
     def _ivm_shortcuts(self) -> Shortcuts | None:
         """What this thread's session tells of tables; of logs, where Spark runs in this process."""
         handle = self.connections.get_thread_connection().handle
         if not isinstance(handle, SessionHandle):
             return None
         return DeltaLogs(handle) if self.config.credentials.is_session else SessionShortcuts(handle)
+
+    def _ivm_show(self) -> Callable[[Relation], object] | None:
+        """What makes a temporary view of rows, where Spark takes them as they are."""
+        handle = self.connections.get_thread_connection().handle
+        if not isinstance(handle, SessionHandle):
+            return None
+
+        def show(relation: Relation) -> None:
+            handle.run(
+                lambda session: session.createDataFrame(
+                    relation.all_rows, relation.schema
+                ).createOrReplaceTempView(relation.name)
+            )
+
+        return show
 
     def _ivm_conf(self) -> Conf:
         """The settings of this thread's connection."""
@@ -245,47 +304,3 @@ class IvmMixin(metaclass=AdapterMeta):
             names = [column[0] for column in cursor.description or []]
             rows = cursor.fetchall() if names else []
         return [dict(zip(names, map(of_server, row), strict=True)) for row in rows or []]
-
-
-def _only_read(graph: Mapping[str, Any]) -> set[tuple[str, str]]:
-    """The sources that nothing in the project writes, as (schema, name) in lower case.
-
-    A model reads them by views and ephemeral models, too.
-    """
-
-    def lowered(schema: str, name: str) -> tuple[str, str]:
-        return schema.lower(), name.lower()
-
-    read = {lowered(s["schema"], s["identifier"]) for s in graph["sources"].values()}
-    nodes = graph["nodes"].values()
-    return read - {lowered(n["schema"], n.get("alias") or n["name"]) for n in nodes}
-
-
-@dataclass
-class _ThisRun:
-    """What the threads of one run of dbt share.
-
-    Attributes:
-        sources: What it only reads; None until a model asks.
-        answers: What is known about them.
-    """
-
-    sources: set[tuple[str, str]] | None = None
-    answers: Answers = field(default_factory=Answers)
-
-
-@lru_cache(maxsize=1)
-def _new_run(invocation: str) -> _ThisRun:
-    return _ThisRun()
-
-
-_one_at_a_time = Lock()
-
-
-def _sources_of_this_run(graph: Mapping[str, Any]) -> tuple[set[tuple[str, str]], Answers]:
-    """The sources, and what is known about them; the graph is gone through once a run."""
-    with _one_at_a_time:
-        run = _new_run(get_invocation_id())
-        if run.sources is None:
-            run.sources = _only_read(graph)
-        return run.sources, run.answers

@@ -7,13 +7,20 @@ from functools import partial
 
 from sqlglot import exp
 
-from python_ivm.parse.parser import table_key, table_references
-from python_ivm.parse.views import Relation
+from python_ivm.errors import InvalidModel
+from python_ivm.parse.marks import AS_OF_LAST, Mark
+from python_ivm.parse.parser import TableReference, quoted_name, table_key, table_references
+from python_ivm.parse.views import Relation, View, no_rows
 from python_ivm.refresh.metadata.versions import is_delta, state_history
-from python_ivm.refresh.request import Warehouse
+from python_ivm.refresh.request import Previous, Warehouse
 from python_ivm.state.public import hidden_columns, over_hidden_columns
 
 _SESSION_CATALOG = "spark_catalog"
+
+
+def same_name(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether two full names mean the same relation."""
+    return table_key(one) == table_key(other)
 
 
 class Catalog:
@@ -31,6 +38,8 @@ class Catalog:
         warehouse: Warehouse,
         settings: Mapping[str, str],
         steady: Collection[str] = (),
+        own: tuple[tuple[str, ...], View] | None = None,
+        previous: Mapping[str, Previous] | None = None,
     ) -> None:
         """Take what is asked.
 
@@ -38,7 +47,11 @@ class Catalog:
             warehouse: Knows the names.
             settings: Those under which the model's text is read.
             steady: The tables that have probably not changed since the last refresh, by key.
+            own: What the model's own name means where the model itself has it: full name and view.
+            previous: The models that are read as before the run, as the request has them.
         """
+        self._previous = previous or {}
+        self._own = own
         self._warehouse = warehouse
         self._settings = settings
         self._steady = steady
@@ -65,6 +78,8 @@ class Catalog:
     def relation(self, parts: tuple[str, ...], namespace: tuple[str, ...] | None) -> Relation:
         """What a name means that stands in the model (no namespace) or in a view."""
         name = self.full_name(parts, namespace)
+        if self._own is not None and namespace is None and same_name(name, self._own[0]):
+            return Relation(name, self._own[1], partial(self._adapted, name))
         # A temporary view comes before a table of its name, but not in the text of a view.
         asked = parts if namespace is None and len(parts) == 1 else name
         if is_delta(self._warehouse, asked, table_key(name) in self._steady):
@@ -88,6 +103,52 @@ class Catalog:
             return Relation(name)
         return Relation(name, view, partial(self._adapted, name))
 
+    def previous(self, found: TableReference) -> Relation:
+        """What a name means that is to be read as it was before the run.
+
+        Raises:
+            InvalidModel: If it is no maintained model's, or its columns cannot be told.
+        """
+        relation = self.relation(found.parts, None)
+        name = table_key(relation.name[-2:])
+        other = self._previous.get(name)
+        if other is None:
+            raise InvalidModel(
+                f"{name} is no maintained model of this project, so that its rows before the run "
+                "are not known",
+                hint="ivm_previous takes the name of a model that is materialized as "
+                "incremental_ivm.",
+                line=found.line,
+                column=found.column,
+            )
+        stands = bool(self._warehouse.history(other.state, 1))
+        if stands and relation.view is not None:
+            return relation
+        if stands:
+            raise InvalidModel(
+                f"{name} is not there, though its state is",
+                hint=f"Run that model first: dbt run --select {found.parts[-1]}",
+                line=found.line,
+                column=found.column,
+            )
+        if not other.columns:
+            raise InvalidModel(
+                f"{name} was not built before this run, and its columns are not known",
+                hint="List all of its columns with their data_type in its YAML: it then counts as "
+                "empty until it is built.",
+                line=found.line,
+                column=found.column,
+            )
+        text = no_rows(other.columns)
+        return Relation(relation.name, View(text, ("", ""), dict(self.describe(text))))
+
+    def new(self, found: TableReference) -> Relation:
+        """What a name means of which only the rows are to be read that came since the last step."""
+        name = quoted_name(found.parts)
+        text = f"SELECT * FROM {name} EXCEPT ALL SELECT * FROM {name} {Mark.LAST.comment}"
+        columns = dict(self.describe(f"SELECT * FROM {name}"))
+        return Relation(self.full_name(found.parts), View(text, (), columns))
+
     def _hides(self, asked: tuple[str, ...], name: tuple[str, ...]) -> bool:
         """Whether a bare name means something else than the relation of the schema so named."""
         if self._warehouse.columns(asked) is None:
@@ -107,12 +168,13 @@ class Catalog:
         tables = {reference.key: reference for reference in table_references(tree)}
         if len(tables) != 1:
             return tree
-        ((key, state),) = tables.items()
+        (state,) = tables.values()
         if state.pinned:
             return tree
-        bookmark = state_history(self._warehouse, state.parts).bookmark
+        parts = (*state.parts[:-1], state.parts[-1].removesuffix(AS_OF_LAST))
+        bookmark = state_history(self._warehouse, parts).bookmark
         if bookmark is None or bookmark.model.lower() != table_key(name[-2:]):
             return tree
-        hidden = hidden_columns(self._warehouse.columns(state.parts) or ())
-        self.hidden[key] = hidden
+        hidden = hidden_columns(self._warehouse.columns(parts) or ())
+        self.hidden[table_key(parts)] = hidden
         return over_hidden_columns(tree, hidden)

@@ -18,6 +18,9 @@ class Conf(Protocol):
     def get(self, key: str) -> str:
         """The value of one of Spark's own settings: its default, if nobody set it."""
 
+    def given(self, key: str) -> str | None:
+        """The value that somebody gave a setting, which Spark itself need not know."""
+
     def set(self, key: str, value: str) -> None:
         """Set it."""
 
@@ -35,6 +38,10 @@ class SessionConf:
     def get(self, key: str) -> str:
         """A setting's value."""
         return str(self._handle.run(lambda session: session.conf.get(key)))
+
+    def given(self, key: str) -> str | None:
+        """A value that was set. With a default Spark raises nothing of what it does not know."""
+        return self._handle.run(lambda session: session.conf.get(key, None))
 
     def set(self, key: str, value: str) -> None:
         """Set it."""
@@ -56,6 +63,11 @@ class StatementConf:
         """A setting's value."""
         (row,) = self._query(f"SET {key}")
         return str(row["value"])
+
+    def given(self, key: str) -> str | None:
+        """A value that was set."""
+        value = self.get(key)
+        return None if value == _UNDEFINED else value
 
     def set(self, key: str, value: str) -> None:
         """Set it; between backquotes Spark takes any text."""
@@ -109,7 +121,7 @@ def changed(
     """
     with ExitStack() as afterwards:
         for key, value in values.items():
-            before = known(conf, key)
+            before = conf.given(key) if foreign else known(conf, key)
             if before == value or (before is None and not foreign):
                 continue
             if before is None:

@@ -106,6 +106,11 @@ class SparkWarehouse:
         rows = self._query(f"SHOW TBLPROPERTIES {quoted_name(parts)}")
         return {row["key"]: row["value"] for row in rows}
 
+    def location(self, parts: tuple[str, ...]) -> str:
+        """Where a Delta table lies."""
+        (row,) = self._query(f"DESCRIBE DETAIL {quoted_name(parts)}")
+        return str(row["location"])
+
     def detail(self, parts: tuple[str, ...]) -> Detail | None:
         """A Delta table's newest version; None if it cannot be told."""
         row = self._shortcuts.detail(parts) if self._shortcuts else None
@@ -226,6 +231,13 @@ class RunWarehouse(SparkWarehouse):
         super().__init__(query, shortcuts, conf)
         self._sources = frozenset(sources)
         self._answers = answers
+
+    def look(self, view: tuple[str, ...], state: tuple[str, ...]) -> None:
+        """Ask now what is to be known of a maintained model as it is."""
+        self.definition(view)
+        self.columns(view)
+        self.history(state, 1)
+        self.columns(state)
 
     def history(self, parts: tuple[str, ...], limit: int | None) -> Sequence[Commit] | None:
         """A table's commits; of a source as of the run's first question."""

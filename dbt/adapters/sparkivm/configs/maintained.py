@@ -50,6 +50,17 @@ def storage_of(model: Mapping[str, Any]) -> Storage:
     return replace(storage, checks=checks, unchecked=unchecked)
 
 
+def typed_columns(model: Mapping[str, Any]) -> dict[str, str]:
+    """A model's columns and their types, where its YAML says the types of all that it lists.
+
+    Args:
+        model: The node, as dbt gives it to Jinja.
+    """
+    columns = (model.get("columns") or {}).values()
+    types = {str(column["name"]): str(column.get("data_type") or "") for column in columns}
+    return types if all(types.values()) else {}
+
+
 _MEANINGLESS = (
     "auto_liquid_cluster", "incremental_predicates", "incremental_strategy", "options",
     "unique_key",

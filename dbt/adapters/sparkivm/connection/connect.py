@@ -14,7 +14,7 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.exceptions import FailedToConnectError
 
 from dbt.adapters.sparkivm.__version__ import version
-from dbt.adapters.sparkivm.connection import resident
+from dbt.adapters.sparkivm.connection import extras, resident
 from dbt.adapters.sparkivm.connection.resident import Resident
 from dbt.adapters.sparkivm.connection.session import SessionHandle
 from dbt.adapters.sparkivm.connection.session_settings import Started, apply
@@ -64,17 +64,20 @@ def new_session(credentials: SparkIvmCredentials) -> SparkSession:
         FailedToConnectError: a package is missing, or the server is not there or refuses us; with
             what the user can do.
     """
+    extras.require("connect")
     folder = project_folder(credentials.project_root)
     server = resident.find(folder)
     url = _url(credentials, server)
     if server is not None and not _is_resident(url, server):
         server = None
+    if server is not None:
+        resident.used(folder)
     try:
         from pyspark.sql.connect.client.retries import DefaultPolicy
         from pyspark.sql.connect.session import SparkSession
-    except ImportError as error:
+    except ImportError as error:  # PySpark asks for newer packages than there are
         raise FailedToConnectError(
-            "method: connect needs further packages: pip install 'dbt-sparkivm[connect]'. "
+            f"{_asked(credentials)} needs further packages: pip install 'dbt-sparkivm[connect]'. "
             f"({errors.message_of(error)})"
         ) from None
     errors.silence_pyspark()
@@ -181,6 +184,10 @@ def _url(credentials: SparkIvmCredentials, server: Resident | None) -> str:
             "for `dbt-sparkivm server start` to end."
         )
     return server.url
+
+
+def _asked(credentials: SparkIvmCredentials) -> str:
+    return "resident: true" if credentials.resident else "method: connect"
 
 
 def _is_resident(url: str, server: Resident) -> bool:

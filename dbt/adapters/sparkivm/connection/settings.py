@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
-from functools import cache
-from importlib.metadata import version
 from pathlib import Path
+
+from dbt.adapters.sparkivm.connection.delta_jar import delta_package
 
 DELTA_EXTENSION = "io.delta.sql.DeltaSparkSessionExtension"
 DELTA_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
@@ -156,19 +156,29 @@ def _delta(settings: Mapping[str, str]) -> dict[str, str]:
     return added
 
 
-@cache  # Spark puts its packages' JARs on Python's path, where looking for versions takes seconds
-def delta_package() -> str:
-    """The Maven coordinate of Delta for the installed Spark, e.g. `io.delta:...:4.4.0`."""
-    spark = ".".join(version("pyspark").split(".")[:2])
-    return f"io.delta:delta-spark_{spark}_2.13:{version('delta-spark')}"
-
-
 def _has_delta_package(packages: Iterable[str]) -> bool:
     return any(package.startswith("io.delta:delta-spark") for package in packages)
 
 
 def _has_delta_jar(jars: Iterable[str]) -> bool:
     return any(jar.rsplit("/", 1)[-1].startswith("delta-spark") for jar in jars)
+
+
+_OF_THE_WHOLE = (
+    EXTENSIONS,
+    CATALOG,
+    "spark.sql.warehouse.dir",
+    "spark.sql.catalog.",
+    "spark.sql.hive.metastore.",
+    "spark.sql.streaming.ui.",
+    "spark.sql.ui.",
+)
+
+
+def is_of_a_session(key: str) -> bool:
+    """Whether sessions of one Spark can each have a value of their own of a setting."""
+    is_sql = key.startswith(("spark.sql.", "spark.databricks."))
+    return is_sql and not key.startswith(_OF_THE_WHOLE)
 
 
 def items(text: str | None) -> list[str]:

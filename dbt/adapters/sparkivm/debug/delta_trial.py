@@ -11,12 +11,12 @@ from typing import Any
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.sparkivm.bridge.conf import USER_METADATA, Conf, only_now
+from dbt.adapters.sparkivm.connection.delta_jar import any_package
 from dbt.adapters.sparkivm.connection.settings import (
     DELTA_CATALOG,
     DELTA_EXTENSION,
     EXTENSIONS,
     PACKAGES,
-    delta_package,
 )
 from dbt.adapters.sparkivm.log import warn
 from python_ivm.parse.parser import quoted_name
@@ -105,7 +105,7 @@ def _failing(what: str, schema: str) -> Generator[None, None, None]:
         if _NO_DELTA.search(text):
             advice = (
                 "This Spark was started without Delta. Start it with "
-                f"{PACKAGES}={delta_package()}, {EXTENSIONS}={DELTA_EXTENSION} and "
+                f"{PACKAGES}={any_package()}, {EXTENSIONS}={DELTA_EXTENSION} and "
                 f"spark.sql.catalog.spark_catalog={DELTA_CATALOG}."
             )
         else:

@@ -28,7 +28,10 @@ _NAME_ADVICE = "Give the model another alias or schema."
 
 def silence_pyspark() -> None:
     """Keep PySpark from printing each error as JSON with Java's trace: dbt shows it already."""
-    from pyspark.logger import PySparkLogger  # not needed by those who only render messages
+    try:
+        from pyspark.logger import PySparkLogger  # not needed by those who only render messages
+    except ModuleNotFoundError:  # PySpark 3.5, which prints nothing
+        return
 
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         PySparkLogger.getLogger(name).setLevel(logging.CRITICAL + 1)

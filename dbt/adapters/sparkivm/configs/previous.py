@@ -1,0 +1,74 @@
+"""Models that are read as they were before the run: `{{ ivm_previous('other') }}`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dbt.adapters.base.meta import AdapterMeta, available
+from dbt.flags import get_flags
+from dbt_common.exceptions import CompilationError
+
+from dbt.adapters.sparkivm.bridge.relations import IVM
+from dbt.adapters.sparkivm.bridge.this_run import this_run
+from dbt.adapters.sparkivm.configs.maintained import typed_columns
+from python_ivm.parse.parser import quoted_name, table_key
+from python_ivm.parse.previous import MARK
+from python_ivm.refresh.request import Previous
+
+
+class PreviousMixin(metaclass=AdapterMeta):
+    """The adapter's part of `ivm_previous`."""
+
+    @available.parse(lambda *a, **k: "")
+    def ivm_previous(self, graph: Mapping[str, Any], name: str, package: str | None = None) -> str:
+        """The name of a model's view, marked to be read as before the run.
+
+        Args:
+            graph: The project's, as dbt gives it to Jinja.
+            name: The other model's name.
+            package: Its package, if several have a model of this name.
+
+        Raises:
+            CompilationError: If there is no such model, or it is not maintained.
+        """
+        node = _model(graph, name, package)
+        view = (str(node["schema"]), str(node["alias"]))
+        state = self._ivm_state(node, view, node["config"])  # type: ignore[attr-defined]
+        elsewhere = node.get("defer_relation")
+        if elsewhere and get_flags().DEFER and not self._is_here(view):
+            deferred = (str(elsewhere["schema"]), str(elsewhere["alias"]))
+            schema = deferred[0] if state[0] == view[0] else state[0]
+            view, state = deferred, (schema, state[1].replace(view[1], deferred[1], 1))
+        this_run().previous[table_key(view)] = Previous(state, typed_columns(node))
+        return f"{quoted_name(view)} {MARK}"
+
+    def _is_here(self, view: tuple[str, str]) -> bool:
+        """Whether dbt would read a relation of the target's schema, and defer no more."""
+        there = self.get_relation(None, *view) is not None  # type: ignore[attr-defined]
+        return there and not get_flags().FAVOR_STATE
+
+
+def _model(graph: Mapping[str, Any], name: str, package: str | None) -> Mapping[str, Any]:
+    found = [
+        node
+        for node in graph["nodes"].values()
+        if node["resource_type"] == "model"
+        and node["name"] == name
+        and package in (None, node["package_name"])
+    ]
+    if not found:
+        raise CompilationError(f"ivm_previous('{name}'): there is no model of this name")
+    if len(found) > 1:
+        packages = ", ".join(sorted(str(node["package_name"]) for node in found))
+        raise CompilationError(
+            f"ivm_previous('{name}'): several packages have such a model ({packages}). Say which: "
+            f"ivm_previous('{name}', package='…')"
+        )
+    materialized = found[0]["config"].get("materialized")
+    if materialized != IVM:
+        raise CompilationError(
+            f"ivm_previous('{name}'): that model is materialized as '{materialized}', so that its "
+            f"rows before the run are not known. Only those of '{IVM}' models are."
+        )
+    return found[0]

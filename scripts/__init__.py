@@ -1,0 +1,1 @@
+"""What the Makefile runs for a release: packages and pictures."""

@@ -1,0 +1,1 @@
+"""Models that read rows of the run before."""
