@@ -80,10 +80,11 @@ def test_a_projects_life(shop: Shop) -> None:
     third = project.run()
     assert {third.response(m)["strategy"] for m in ("revenue", "latest")} == {"noop"}
 
-    ((newest,),) = shop.sql(
-        "select userMetadata from (describe history shop.revenue__ivm_state) limit 1"
-    )
-    assert json.loads(newest)
+    cursor = shop.connection.cursor()
+    cursor.execute("describe history shop.revenue__ivm_state")
+    names = [column[0].rpartition(".")[2] for column in cursor.description]
+    newest = dict(zip(names, cursor.fetchone(), strict=True))
+    assert json.loads(newest["userMetadata"])
     explained = project.dbt("run-operation", "ivm_explain", "--args", "{model: revenue}")
     assert explained.success and "MERGE" in explained.log
 
