@@ -136,7 +136,9 @@ def page() -> str:
 
 
 def _tests(suite_class: Class) -> Iterator[str]:
-    return (name for name in dir(suite_class) if name.startswith("test_") and name != "test_config")
+    """The names of its tests; what else has such a name is a fixture."""
+    named = (name for name in dir(suite_class) if name.startswith("test_"))
+    return (name for name in named if inspect.isfunction(getattr(suite_class, name)))
 
 
 def _modules(package: ModuleType) -> Iterator[ModuleType]:

@@ -48,6 +48,9 @@ def test_no_class_failed_when_it_ran_last() -> None:
 
 
 class OfTwo:
+    @pytest.fixture
+    def test_data(self) -> None: ...
+
     def test_a(self) -> None: ...
 
     def test_b(self) -> None: ...
