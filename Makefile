@@ -68,7 +68,8 @@ test-tpcds: setup ## Maintain the 99 queries of TPC-DS on DuckDB and Spark (ARGS
 	$(BIN)/python -m pytest tests/tpcds --ivm-tpcds $(ARGS)
 
 test-random: setup ## Maintain EXAMPLES=1000 new random models on DuckDB, and each operator's queries longer
-	$(BIN)/python -m pytest tests/planner/test_property.py tests/planner/test_operators.py tests/planner/refresh/delays/test_random.py --ivm-examples $(EXAMPLES) $(ARGS)
+	$(BIN)/python -m pytest tests/planner/test_property.py tests/planner/test_operators.py tests/planner/loops \
+	  tests/planner/refresh/delays/test_random.py --ivm-examples $(EXAMPLES) $(ARGS)
 
 bench: $(BENCH_STAMP) ## Measure refreshes (ARGS='queries dag cold --scales 1 10', see docs/benchmarks)
 	$(BIN)/python -m benchmarks $(ARGS)

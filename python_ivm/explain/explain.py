@@ -12,8 +12,10 @@ from python_ivm.algebra.normal_form import normal_forms
 from python_ivm.algebra.term import Changes, Term
 from python_ivm.delta import delta
 from python_ivm.errors import IvmError
+from python_ivm.explain.loop_order import loop_order
 from python_ivm.explain.maintenance_graph import text
 from python_ivm.explain.recomputations import recomputations
+from python_ivm.loops.run import LoopRun
 from python_ivm.optimize import compiled
 from python_ivm.optimize.analysis.provenance import Key
 from python_ivm.optimize.context import Context
@@ -22,6 +24,7 @@ from python_ivm.optimize.data_skipping import keys_looked_up
 from python_ivm.optimize.irrelevant_updates import relevant
 from python_ivm.qualify.schema import kind_of
 from python_ivm.refresh import statements
+from python_ivm.refresh.incremental import recomputing
 from python_ivm.refresh.lifecycle.former import followed_request
 from python_ivm.refresh.lifecycle.storing import to_build
 from python_ivm.refresh.maintained import Maintained, maintained
@@ -69,6 +72,10 @@ def explain(request: Request, warehouse: Warehouse) -> str:
             told = f"Every change rebuilds the view in full ({how.code}): {how.words}"
             return "\n\n".join([*parts, told]) + "\n"
         current = model.current_versions()
+        run = model.loop_run()
+        if run is not None:
+            parts += _looped(request, model, how, run, current)
+            return "\n\n".join(parts) + "\n"
         parts += [
             _section("Logical plan", tree(how.query.plan)),
             *(
@@ -88,6 +95,26 @@ def explain(request: Request, warehouse: Warehouse) -> str:
     except IvmError as error:
         error.model = error.model or request.model
         raise
+
+
+def _looped(
+    request: Request,
+    model: Model,
+    how: Maintained,
+    run: LoopRun,
+    current: dict[str, SourceChange],
+) -> list[str]:
+    """How a model with a loop is kept: every change runs the loop anew."""
+    merge = recomputing(model, recompute(how.layout), current, model.clock(None))
+    given = "\n\n".join(run.queries) or "  nothing"
+    return [
+        _section("Loop, in the order of a round", loop_order(run.loop)),
+        _section("Given to the loop by Spark", given),
+        _section("Logical plan behind the loop", tree(how.query.plan)),
+        _section("Stored", _stored(request, how.layout)),
+        _section("A change of any source runs the loop anew; then", merge.sql),
+        _section("Build and view", _build(model, how, current)),
+    ]
 
 
 _FORMER = (

@@ -104,6 +104,7 @@ class Program:
     def body(self, binding: str) -> exp.Query:
         """A binding's query, in which other bindings are tables and inputs its own CTEs."""
         tree: exp.Query = self.ctes[binding].this.copy()
+        _tell_apart(tree)
         return self._apart(self.ctes[binding].this, tree, self.inputs)
 
     @cached_property
@@ -203,6 +204,24 @@ def program_of(tree: exp.Query) -> Program | None:
                 **position(table),
             )
     return None
+
+
+def _tell_apart(tree: exp.Query) -> None:
+    """Name columns of a binding that have the name of another one, in place: its list names them.
+
+    No part of the query can mean either of them by that name.
+    """
+    first: exp.Expr = tree
+    while isinstance(first, (exp.SetOperation, exp.Subquery)):
+        first = first.this
+    if not isinstance(first, exp.Select):
+        return
+    seen: set[str] = set()
+    for number, item in enumerate(list(first.expressions), 1):
+        name = item.alias_or_name.lower()
+        if name in seen and not item.is_star:
+            item.replace(exp.alias_(item.unalias().copy(), f"column_{number}"))
+        seen.add(name)
 
 
 def _reached(starts: set[str], edges: Mapping[str, list[str]]) -> set[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from graphlib import CycleError, TopologicalSorter
-
 from sqlglot import exp
 
 DELAY = "ivm_delay"
@@ -32,8 +30,8 @@ def is_loop(with_: exp.With) -> bool:
 def mark_loop(query: exp.Query) -> None:
     """Note at a query's WITH RECURSIVE whether it is a loop program, in place.
 
-    It is one if a name is delayed, if several bindings name each other in a circle, or if one names
-    itself otherwise than Spark's own recursion does: as the UNION ALL of an anchor and a step.
+    It is one if a name is delayed, if a binding names a later one, or if one names itself otherwise
+    than Spark's own recursion does: as the UNION ALL of an anchor and a step.
     """
     with_ = query.args.get("with_")
     if not isinstance(with_, exp.With) or not with_.recursive:
@@ -45,7 +43,7 @@ def mark_loop(query: exp.Query) -> None:
     }
     delayed = any(map(is_delayed, with_.find_all(exp.Table)))
     own = (cte for cte in with_.expressions if cte.alias.lower() in reads[cte.alias.lower()])
-    if delayed or _is_circle(reads) or not all(map(_is_plain, own)):
+    if delayed or _names_later(reads) or not all(map(_is_plain, own)):
         with_.meta[_LOOP] = True
 
 
@@ -54,13 +52,10 @@ def _names(tree: exp.Expr) -> set[str]:
     return {table.name.lower() for table in tables if len(table.parts) == 1 or is_delayed(table)}
 
 
-def _is_circle(reads: dict[str, set[str]]) -> bool:
-    """Whether several bindings name each other."""
-    try:
-        TopologicalSorter({name: others - {name} for name, others in reads.items()}).prepare()
-    except CycleError:
-        return True
-    return False
+def _names_later(reads: dict[str, set[str]]) -> bool:
+    """Whether a binding names a later one."""
+    names = list(reads)
+    return any(reads[name] & set(names[place + 1 :]) for place, name in enumerate(names))
 
 
 def _is_plain(cte: exp.CTE) -> bool:

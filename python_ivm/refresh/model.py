@@ -167,32 +167,36 @@ class Model:
             return None
         return loop_of(self.program, self._tables(), self.ansi, self._kinds)
 
-    def loop_run(self) -> LoopRun | None:
-        """The model's loop over its sources as they are now, if it has one."""
-        if self.loop is None or self.program is None:
+    def loop_run(self, sources: Mapping[str, SourceChange] | None = None) -> LoopRun | None:
+        """The model's loop, if it has one.
+
+        Args:
+            sources: The sources at the versions to read; None reads them as they are now.
+        """
+        if self.loop is None or self.program is None or not self.program.bindings:
             return None
         read = {table.name for table in self.program.main.find_all(exp.Table) if table.db == NOW}
         givens = self.loop.givens
         return LoopRun(
             self.request.model,
             self.loop,
-            tuple(map(self._given, givens)),
+            tuple(self._given(node, sources) for node in givens),
             tuple(tuple(self._kinds(node)) for node in givens),
             tuple(name for name in self.program.bindings if name in read),
             self.request.options.limits,
             self.request.options.on_limit,
         )
 
-    def _given(self, node: Node) -> str:
+    def _given(self, node: Node, sources: Mapping[str, SourceChange] | None = None) -> str:
         """The query of what Spark gives to the loop."""
-        return given_query(node, self.current_versions(), self.clock(None))
+        return given_query(node, sources or self.current_versions(), self.clock(None))
 
     def _kinds(self, node: Node) -> list[Kind]:
         return [Kind.of(kind) for _, kind in self.warehouse.describe(self._given(node))]
 
     def _without_loop(self, sql: str) -> str:
         """A query that reads the loop's rows, over no rows of the same types."""
-        if self.program is None or (sql != self.request.sql and "ivm_loop" not in sql):
+        if self.program is None or (sql != self.request.sql and NOW not in sql):
             return sql
         if sql == self.request.sql:
             sql = str(self.program.main.sql(dialect=DIALECT))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -93,6 +94,7 @@ def rendered(sql: str, *, later: bool = False) -> tuple[str, dict[str, object]]:
         ref=lambda name: f"shop.{name}",
         source=lambda _, name: f"shop.{name}",
         is_incremental=lambda: later,
+        ivm_delay=lambda name: f"ivm_delay.{name}",
         this="shop.m",
         ivm_new=lambda relation: f"{relation} {Mark.NEW.comment}",
         ivm_previous=lambda name: f"shop.{name} {Mark.PREVIOUS.comment}",
@@ -116,7 +118,8 @@ def test_sql_is_planned(snippet: Snippet) -> None:
     elif str(snippet).startswith("delays.md"):
         refreshed(sql.replace("shop.", "s."))
     else:
-        run(sql)
+        if "ivm_delay." not in sql:  # what Spark does not run, either
+            run(sql)
         told = explain(Request("m", sql, ("shop", "m"), ("shop", "m__ivm_state")), Tables())
         assert "MERGE" in told
         assert "Every change rebuilds the view in full" not in told
@@ -210,7 +213,7 @@ def test_there_are_commands_to_check() -> None:
         "dbt run-operation ivm_explane",
         "dbt-sparkivm server sart",
         "pip install 'dbt-sparkivm[sesion]'",
-        "rm -rf /",
+        "no-such-command",
     ],
 )
 def test_a_command_that_there_is_not_is_found(command: str) -> None:
@@ -244,7 +247,7 @@ def check(words: list[str]) -> None:
         for found in re.findall(r"\[([\w,]+)\]", " ".join(arguments)):
             assert set(found.split(",")) <= set(extras), found
     else:
-        assert name in {"cd", "echo", "export", "git", "mkdir", "python", "sed"}, name
+        assert shutil.which(name) or name in ("cd", "export"), name
 
 
 def parsed(command: click.Command, arguments: list[str]) -> None:

@@ -200,7 +200,7 @@ class Lake:
         self.executed.append(statement)
         state = f"{model}__ivm_state"
         if statement.loop is not None:
-            self._run_loop(statement.loop)
+            self.show_loop(statement.loop)
         elif statement.kind not in (Kind.KEEP_VIEW, Kind.TUNE, Kind.ALTER):
             self.db.execute(self.duck(statement.sql))
         if statement.kind is Kind.CREATE_VIEW:
@@ -224,7 +224,7 @@ class Lake:
                 least = self.db.execute(f"select min(__ivm_count__) from s.{state}").fetchone()[0]
                 assert least is None or least >= 0, "negative multiplicity in the state"
 
-    def _run_loop(self, loop: LoopRun) -> None:
+    def show_loop(self, loop: LoopRun) -> None:
         """Run a loop, and show its rows as tables."""
         relations, self.looped = loop.run(self._named_rows)
         for relation in relations:
@@ -234,9 +234,13 @@ class Lake:
             )
             self.db.execute(f'create or replace temp table "{relation.name}" ({body})')
             rows = relation.all_rows
-            if rows:
-                marks = ", ".join("?" for _ in relation.columns)
-                self.db.executemany(f'insert into "{relation.name}" values ({marks})', rows)
+            marks = f"({', '.join('?' for _ in relation.columns)})"
+            for start in range(0, len(rows), 1000):
+                some = rows[start : start + 1000]
+                self.db.execute(
+                    f'insert into "{relation.name}" values {", ".join([marks] * len(some))}',
+                    [value for row in some for value in row],
+                )
 
     def _named_rows(self, sql: str) -> list[dict[str, Any]]:
         result = self.db.execute(self.duck(sql))

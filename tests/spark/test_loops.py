@@ -5,9 +5,10 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
+from dbt_common.exceptions import DbtRuntimeError
 
 from python_ivm.errors import LoopNotEnded
-from tests.spark.workbench import Bench, View
+from tests.spark.workbench import Bench, View, failing, refresher
 
 pytestmark = pytest.mark.spark
 
@@ -69,3 +70,20 @@ def test_a_loop_that_is_cut_off_is_run_anew(bench: Bench) -> None:
     view.options["ivm_max_rounds"] = 7
     run(view, "recompute", "LOOP_CUT_OFF")
     assert view.rows() == [(n,) for n in range(1, 9)]
+
+
+def test_a_process_that_dies_between_the_loop_and_its_commit(bench: Bench) -> None:
+    """All rounds or none: the view is as before, and the next run does what was left."""
+    bench.table("t", "k int", "(1)")
+    sql = "with recursive r as (select k from t union select k + 1 from ivm_delay.r where k < 4) "
+    view = View(bench, "m", sql + "select k from r")
+    run(view, "full", "FIRST_BUILD")
+    bench.sql("insert into t values (10), (2)", "delete from t where k = 1")
+    before = len(bench.history(view.state))
+    with pytest.raises(DbtRuntimeError, match="killed"):
+        refresher(failing(bench.query, before="MERGE")).refresh(view.request())
+    assert view.rows() == [(1,), (2,), (3,), (4,)]
+    assert len(bench.history(view.state)) == before
+    run(view, "recompute", "LOOP")
+    assert sorted(view.rows()) == [(2,), (3,), (4,), (10,)]
+    assert len(bench.history(view.state)) == before + 1

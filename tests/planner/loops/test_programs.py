@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from random import Random
 
 import pytest
@@ -55,6 +56,18 @@ def looped(seed: int) -> str:
     return ended
 
 
-@pytest.mark.parametrize("seed", range(60))
+SEEDS = [seed for seed in range(40) if seed not in (13, 14, 17, 34)]  # these take longest
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_random_programs(seed: int) -> None:
     looped(seed)
+
+
+def test_more_random_programs(request: pytest.FixtureRequest) -> None:
+    """As many as asked for by ``--ivm-examples``."""
+    number = request.config.getoption("--ivm-examples")
+    if not number:
+        pytest.skip("only with --ivm-examples")
+    became = Counter(looped(seed) for seed in range(1000, 1000 + number))
+    assert became["ended"] > number // 3, became
