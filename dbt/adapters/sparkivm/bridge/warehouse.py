@@ -16,6 +16,7 @@ from python_ivm.optimize.cost import Execution
 from python_ivm.parse.parser import DIALECT, quoted_name
 from python_ivm.parse.views import View
 from python_ivm.refresh.metadata.answers import Answers
+from python_ivm.refresh.metadata.catalog import SESSION_CATALOG
 from python_ivm.refresh.metadata.versions import CHANGE_FEED
 from python_ivm.sources.clock import Instant
 from python_ivm.sources.history import Commit, DataFile, Detail
@@ -233,7 +234,13 @@ class RunWarehouse(SparkWarehouse):
         self._answers = answers
 
     def look(self, view: tuple[str, ...], state: tuple[str, ...]) -> None:
-        """Ask now what is to be known of a maintained model as it is."""
+        """Ask now what is to be known of a maintained model as it is.
+
+        It is asked by the full names, as the planner has them.
+        """
+        catalog, _ = self.namespace()
+        spaces = () if catalog.lower() == SESSION_CATALOG else (catalog,)
+        view, state = (*spaces, *view), (*spaces, *state)
         self.definition(view)
         self.columns(view)
         self.history(state, 1)
