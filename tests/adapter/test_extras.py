@@ -7,7 +7,12 @@ import sys
 
 from dbt.adapters.sparkivm.connection.extras import MODULES
 
-STARTS_SPARK = {"connection.in_process", "connection.launch", "server.lifecycle"}
+STARTS_SPARK = {
+    "connection.in_process",
+    "connection.launch",
+    "server.automatic",
+    "server.lifecycle",
+}
 """The modules that import PySpark; they are loaded when a Spark is started."""
 
 WITHOUT = """

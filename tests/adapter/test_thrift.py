@@ -68,7 +68,8 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Generator[Shop]:
 
 def test_a_projects_life(shop: Shop) -> None:
     project = shop.project
-    assert project.dbt("build").success
+    built = project.dbt("build")
+    assert built.success, built.log
     assert sorted(shop.sql("select * from shop.revenue")) == [("Ann", 2, 30), ("Bob", 1, 5)]
 
     shop.sql("insert into shop.orders values (4, 2, 7)", "delete from shop.orders where id = 1")

@@ -27,7 +27,9 @@ from dbt.adapters.sparkivm.cli import main as dbt_sparkivm
 from docs.examples import BEGIN, END, Catalog
 from docs.snippets import Snippet, snippets
 from python_ivm.explain.explain import explain
-from python_ivm.refresh.request import Request
+from python_ivm.parse.marks import Mark
+from python_ivm.refresh.request import Previous, Request
+from tests.planner.lake import Lake
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -42,12 +44,15 @@ LANGUAGES = {"", "console", "csv", "diff", "mermaid", "python", "sql", "text", "
 TABLES = {
     "orders": {
         "id": "bigint", "order_id": "bigint", "customer": "bigint", "customer_id": "bigint",
-        "total": "decimal(12,2)",
+        "total": "decimal(12,2)", "account": "int",
     },
     "customers": {
         "id": "bigint", "customer": "bigint", "customer_id": "bigint", "country": "string",
         "nation": "string",
     },
+    "prices": {"product": "string", "price": "decimal(12,2)"},
+    "payments": {"account": "int", "amount": "decimal(18,2)"},
+    "allowed": {"account": "int", "amount": "decimal(18,2)"},
 }  # fmt: skip
 """The tables of the pages' queries."""
 
@@ -90,6 +95,9 @@ def rendered(sql: str, *, later: bool = False) -> tuple[str, dict[str, object]]:
         source=lambda _, name: f"shop.{name}",
         is_incremental=lambda: later,
         ivm_delay=lambda name: f"ivm_delay.{name}",
+        this="shop.m",
+        ivm_new=lambda relation: f"{relation} {Mark.NEW.comment}",
+        ivm_previous=lambda name: f"shop.{name} {Mark.PREVIOUS.comment}",
     )
     return text, config
 
@@ -107,6 +115,8 @@ def test_sql_is_planned(snippet: Snippet) -> None:
     elif config.get("materialized") == "incremental":  # dbt's own
         for later in (False, True):
             run(rendered(snippet.text, later=later)[0])
+    elif str(snippet).startswith("delays.md"):
+        refreshed(sql.replace("shop.", "s."))
     else:
         if "ivm_delay." not in sql:  # what Spark does not run, either
             run(sql)
@@ -118,6 +128,16 @@ def test_sql_is_planned(snippet: Snippet) -> None:
 def test_sql_with_a_column_that_no_page_has_is_found() -> None:
     with pytest.raises(duckdb.BinderException, match="county"):
         run("select county from shop.customers")
+
+
+def refreshed(sql: str) -> None:
+    """Refresh a model that reads rows of the run before, twice."""
+    lake = Lake()
+    for name, columns in TABLES.items():
+        lake.create(name, columns)
+    spent = Previous(("s", "spent__ivm_state"), {"account": "int", "amount": "decimal(28, 2)"})
+    for _ in range(2):
+        lake.run("m", sql, previous={"s.spent": spent})
 
 
 def run(sql: str) -> None:

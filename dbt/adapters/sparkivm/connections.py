@@ -12,7 +12,7 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.connections import PyhiveConnectionWrapper, SparkConnectionManager
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.sparkivm.connection import resident
+from dbt.adapters.sparkivm.connection import extras, resident
 from dbt.adapters.sparkivm.connection.polling import PatientPolling
 from dbt.adapters.sparkivm.connection.settings import project_folder
 from dbt.adapters.sparkivm.log import waiting
@@ -51,6 +51,7 @@ class SparkIvmConnectionManager(SparkConnectionManager):
             return opened
         # Each imports its own half of PySpark, which takes a while.
         if credentials.resident:
+            extras.require("connect")
             from dbt.adapters.sparkivm.server.automatic import ensure
 
             ensure(credentials)
