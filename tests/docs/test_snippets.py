@@ -24,6 +24,7 @@ from dbt.cli.main import cli as dbt
 
 from dbt.adapters.sparkivm import SparkIvmCredentials
 from dbt.adapters.sparkivm.cli import main as dbt_sparkivm
+from dbt.adapters.sparkivm.operations.history_query import query
 from docs.examples import BEGIN, END, Catalog
 from docs.snippets import Snippet, snippets
 from python_ivm.explain.explain import explain
@@ -98,6 +99,7 @@ def rendered(sql: str, *, later: bool = False) -> tuple[str, dict[str, object]]:
         this="shop.m",
         ivm_new=lambda relation: f"{relation} {Mark.NEW.comment}",
         ivm_previous=lambda name: f"shop.{name} {Mark.PREVIOUS.comment}",
+        ivm_history=lambda: query([], {}),
     )
     return text, config
 
