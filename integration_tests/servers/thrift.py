@@ -17,17 +17,13 @@ from pathlib import Path
 
 from pyspark.find_spark_home import _find_spark_home
 
-from dbt.adapters.sparkivm.connection.settings import prepare, start_settings
+from dbt.adapters.sparkivm.connection.packages import IVY, IVY_DEFAULT, not_downloaded
+from dbt.adapters.sparkivm.connection.settings import PACKAGES, prepare, start_settings
 
 _CLASS = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"
 _HOST = "127.0.0.1"
 _PATIENCE = 300.0  # seconds; a first start downloads Delta's JAR
 _POLL = 0.2
-# Else the JARs of `spark.jars.packages` are gone with the first session that is closed.
-_SHARED_JARS = {
-    "spark.sql.artifact.isolation.enabled": "false",
-    "spark.sql.artifact.isolation.alwaysApplyClassloader": "false",
-}
 
 
 @contextmanager
@@ -48,16 +44,16 @@ def running(folder: Path, settings: Mapping[str, str]) -> Generator[int]:
     port = _free_port()
     log = folder / "thrift.log"
     user = {
-        **_SHARED_JARS,
         "spark.hadoop.hive.server2.thrift.bind.host": _HOST,
         "spark.hadoop.hive.server2.thrift.port": str(port),
         **settings,
     }
     options = start_settings(user.get("spark.master", "local[2]"), user, folder)
+    options["spark.driver.extraClassPath"] = ":".join(_jars(options.pop(PACKAGES), options))
     with log.open("ab") as output:
         server = subprocess.Popen(
             [
-                str(Path(_find_spark_home()) / "bin" / "spark-submit"),
+                _submit(),
                 *(part for key, value in options.items() for part in ("--conf", f"{key}={value}")),
                 *("--class", _CLASS, "spark-internal"),
                 *("--hiveconf", f"hive.server2.thrift.port={port}"),
@@ -75,6 +71,24 @@ def running(folder: Path, settings: Mapping[str, str]) -> Generator[int]:
     finally:
         server.terminate()
         server.wait()
+
+
+def _submit() -> str:
+    return str(Path(_find_spark_home()) / "bin" / "spark-submit")
+
+
+def _jars(delta: str, options: Mapping[str, str]) -> list[str]:
+    """Delta's JARs, for the class path.
+
+    The server closes the loader of `spark.jars.packages` with the first session that it closes.
+    """
+    if not_downloaded(options | {PACKAGES: delta}):
+        # Spark downloads them before it finds that there is no such class.
+        nothing = ["--class", "no.such.Class", "spark-internal"]
+        subprocess.run([_submit(), "--packages", delta, *nothing], check=False, capture_output=True)
+    version = delta.rpartition(":")[2]
+    folder = Path(options.get(IVY) or IVY_DEFAULT).expanduser() / "jars"
+    return [str(jar) for jar in folder.glob(f"io.delta_delta-s*-{version}.jar")]
 
 
 def _free_port() -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import sqlglot
@@ -46,7 +46,16 @@ TOLERANCE = 1e-9
 """How far two floating numbers may differ, relative to the larger one (and absolute below 1)."""
 
 
-def consistency_query(view: tuple[str, ...], warehouse: Warehouse, runs: int | None = None) -> str:
+Sampled = Callable[[Mapping[str, str]], exp.Expr]
+"""The condition on a view's columns, given with their types, that a sample's rows meet."""
+
+
+def consistency_query(
+    view: tuple[str, ...],
+    warehouse: Warehouse,
+    runs: int | None = None,
+    sample: Sampled | None = None,
+) -> str:
     """A query of the rows in which a view differs from its own SQL.
 
     The SQL is the user's text as of the state's build, its views replaced by their queries,
@@ -63,6 +72,7 @@ def consistency_query(view: tuple[str, ...], warehouse: Warehouse, runs: int | N
         runs: Of a model that reads its own rows, how many of its last runs are replayed; None
             replays all since its build. Each is computed from the rows that the one before left,
             so that all together show that the view follows from its sources' history.
+        sample: Which rows are compared; None means all.
 
     Returns:
         A query of the view's columns, ``expected_rows`` and ``actual_rows``: how many times the
@@ -75,16 +85,17 @@ def consistency_query(view: tuple[str, ...], warehouse: Warehouse, runs: int | N
     body, columns, bookmark, sql = _built(view, warehouse)
     state = _state_of(view, body)
     if VIEW in warehouse.properties(state):
-        return _replay(sql, body, state, columns, warehouse, runs)
+        return _replay(sql, body, state, columns, warehouse, runs, sample)
     pinned = _pinned(sql, bookmark)
     if not bookmark.maintained:
-        return _comparison(pinned, body, columns)
+        return _comparison(pinned, body, columns, sample)
     model = _model(sql, warehouse)
     if model.program is not None:
         shown = _behind_loop(model, bookmark)
-        return _comparison(without_order(shown)[0], without_order(body)[0], columns)
+        return _comparison(without_order(shown)[0], without_order(body)[0], columns, sample)
     chosen = one_of_several(sql, bookmark.sources, warehouse, bookmark.instant, bookmark.types)
-    return _comparison(chosen or without_order(pinned)[0], without_order(body)[0], columns)
+    expected = chosen or without_order(pinned)[0]
+    return _comparison(expected, without_order(body)[0], columns, sample)
 
 
 def loop_to_run(view: tuple[str, ...], warehouse: Warehouse) -> LoopRun | None:
@@ -174,6 +185,7 @@ def _replay(
     columns: Mapping[str, str],
     warehouse: Warehouse,
     runs: int | None,
+    sample: Sampled | None,
 ) -> str:
     """The rows in which some run's view differs from the query over the rows before that run."""
     found = told_runs(warehouse, state)
@@ -186,7 +198,7 @@ def _replay(
             sql, run.bookmark.sources, warehouse, run.bookmark.instant, run.bookmark.types
         )
         expected = form or without_order(_pinned(sql, run.bookmark))[0]
-        differing = _comparison(expected, without_order(shown)[0], columns)
+        differing = _comparison(expected, without_order(shown)[0], columns, sample)
         parts.append(
             f"SELECT {run.bookmark.refresh} AS refresh, * FROM (\n{differing}\n) AS differing"
         )
@@ -230,7 +242,9 @@ def _state_of(view: tuple[str, ...], body: str) -> tuple[str, ...]:
     return tables[0].parts
 
 
-def _comparison(expected: str, actual: str, columns: Mapping[str, str]) -> str:
+def _comparison(
+    expected: str, actual: str, columns: Mapping[str, str], sample: Sampled | None
+) -> str:
     """Both texts as CTEs under the view's column names, and the query of their difference."""
     names = ", ".join(quoted_name((name,)) for name in columns)
     ctes = ",\n".join(
@@ -242,7 +256,8 @@ def _comparison(expected: str, actual: str, columns: Mapping[str, str]) -> str:
         for name, kind in columns.items()
         if name not in floating
     ]
-    return f"WITH {ctes}\n{text(_difference(exact, floating))}"
+    condition = sample(columns) if sample is not None else None
+    return f"WITH {ctes}\n{text(_difference(exact, floating, condition))}"
 
 
 def _comparable(column: exp.Column, kind: str) -> exp.Expr:
@@ -250,9 +265,12 @@ def _comparable(column: exp.Column, kind: str) -> exp.Expr:
     return comparable(column, kind)
 
 
-def _difference(exact: list[Named], floating: list[str]) -> exp.Expr:
+def _difference(exact: list[Named], floating: list[str], condition: exp.Expr | None) -> exp.Expr:
     """The groups of equal rows whose number, or whose floating values, differ."""
-    sides = {side: _grouped(side, exact, floating).subquery(side) for side in (EXPECTED, ACTUAL)}
+    sides = {
+        side: _grouped(side, exact, floating, condition).subquery(side)
+        for side in (EXPECTED, ACTUAL)
+    }
     names = [named.name for named in exact]
     same = [exp.NullSafeEQ(this=_of(EXPECTED, n), expression=_of(ACTUAL, n)) for n in names]
     select = exp.Select().from_(sides[EXPECTED])
@@ -277,7 +295,9 @@ def _difference(exact: list[Named], floating: list[str]) -> exp.Expr:
     return select.select(*shown, *counts).where(different)
 
 
-def _grouped(side: str, exact: list[Named], floating: list[str]) -> exp.Select:
+def _grouped(
+    side: str, exact: list[Named], floating: list[str], condition: exp.Expr | None
+) -> exp.Select:
     keys = [named.expression for named in exact]
     items = [listed(named.expression, named.name) for named in exact]
     items.append(exp.alias_(exp.Count(this=exp.Star()), "__rows"))
@@ -289,6 +309,8 @@ def _grouped(side: str, exact: list[Named], floating: list[str]) -> exp.Select:
             exp.alias_(exp.Anonymous(this="sort_array", expressions=[collected]), "__floats")
         )
     select = exp.Select().from_(exp.to_table(side)).select(*items)
+    if condition is not None:
+        select = select.where(condition.copy())
     if keys:
         return select.group_by(*(key.copy() for key in keys))
     return select.having(exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(0)))

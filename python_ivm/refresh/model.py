@@ -10,7 +10,7 @@ from functools import cached_property
 from sqlglot import exp
 
 from python_ivm.algebra.nodes import Node
-from python_ivm.errors import InvalidModel, NotParsed
+from python_ivm.errors import InvalidModel, NotParsed, NotYetImplemented
 from python_ivm.loops.given import given_query, over_no_rows
 from python_ivm.loops.loop import Loop, loop_of
 from python_ivm.loops.program import program_of
@@ -37,7 +37,7 @@ from python_ivm.refresh.metadata import versions
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 from python_ivm.refresh.metadata.catalog import Catalog, same_name
 from python_ivm.refresh.reason import Reason, not_parsed
-from python_ivm.refresh.request import Request
+from python_ivm.refresh.request import Request, Step
 from python_ivm.rows.kinds import Kind
 from python_ivm.sources.clock import Clock, Instant
 from python_ivm.sources.history import BEFORE_ALL, Change, DataFile, SourceChange, SourceVersion
@@ -103,6 +103,7 @@ class Model:
         else:
             check_deterministic(parsed)
             self.named = self._own_places(parsed)
+            self._refuse_loop_of_runs(parsed)
             if self.named:
                 self._catalog = self._with_own_rows(self._own_rows(start))
             self.reading = read(request.sql, self._catalog)
@@ -144,6 +145,19 @@ class Model:
     def delayed_keys(self) -> set[str | None]:
         """The planner keys of what is read as of the last step."""
         return {self.own_key, *(table.key for table in self.tables if table.last)}
+
+    def _refuse_loop_of_runs(self, parsed: exp.Query) -> None:
+        """Rounds of a loop and steps of a model are not brought together.
+
+        Raises:
+            NotYetImplemented: If a model has both.
+        """
+        in_steps = self.delayed or self.request.options.step is not Step.REFRESH
+        if in_steps and program_of(parsed) is not None:
+            raise NotYetImplemented(
+                "A loop in a model that is refreshed step by step, or reads rows of the run before",
+                hint="Give the loop a maintained model of its own, and read that one.",
+            )
 
     @property
     def delayed(self) -> bool:

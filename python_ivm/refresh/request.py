@@ -58,6 +58,8 @@ class Options:
             may be switched on.
         deterministic_functions: Config ``ivm_deterministic_functions``, in lower case: functions of
             users that give the same result for the same arguments whenever they are called.
+        auto_maintain: Config ``ivm_auto_maintain``: whether a refresh is followed by what the state
+            needs.
         step: Config ``ivm_step``: what of what is pending one step takes: all of it (``refresh``),
             or one commit of the sources (``commit``).
         limits: Configs ``ivm_max_rounds`` and ``ivm_max_rows``: how far a loop may go.
@@ -68,6 +70,7 @@ class Options:
     on_configuration_change: OnConfigurationChange = OnConfigurationChange.APPLY
     enable_change_feed: bool = False
     deterministic_functions: frozenset[str] = frozenset()
+    auto_maintain: bool = False
     step: Step = Step.REFRESH
     limits: Limits = field(default_factory=Limits)
     on_limit: OnLimit = OnLimit.ERROR
@@ -85,6 +88,7 @@ class Options:
             "ivm_state_schema",
             "ivm_state_suffix",
             "ivm_deterministic_functions",
+            "ivm_auto_maintain",
             "ivm_step",
             "ivm_max_rounds",
             "ivm_max_rows",
@@ -98,6 +102,9 @@ class Options:
         enable = config.get("ivm_enable_change_feed")
         if enable not in (None, True, False):
             raise InvalidModel("Config ivm_enable_change_feed is true or false")
+        maintain = config.get("ivm_auto_maintain")
+        if maintain not in (None, True, False):
+            raise InvalidModel("Config ivm_auto_maintain is true or false")
         functions = config.get("ivm_deterministic_functions") or []
         if not isinstance(functions, (list, tuple)):
             raise InvalidModel("Config ivm_deterministic_functions is a list of names")
@@ -110,6 +117,7 @@ class Options:
             ),
             enable_change_feed=bool(enable),
             deterministic_functions=frozenset(str(name).lower() for name in functions),
+            auto_maintain=bool(maintain),
             step=_choice(Step, "ivm_step", config.get("ivm_step") or "refresh"),
             limits=Limits(
                 _number("ivm_max_rounds", config.get("ivm_max_rounds"), Limits.rounds),
@@ -172,6 +180,7 @@ class Request:
         location: Where the state's files go; None leaves it to the catalog.
         project: The dbt project that the model is of.
         storage: How the state's rows are stored.
+        began: When the refresh was asked for, in milliseconds since 1970; None if it is not known.
         columns: The types of the model's columns as the user says them, in order; empty unless
             those of all are said.
         previous: The models that are read as they were before the run, by the names of their
@@ -195,6 +204,7 @@ class Request:
     location: str | None = None
     project: str = ""
     storage: Storage = field(default_factory=Storage)
+    began: int | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     previous: Mapping[str, Previous] = field(default_factory=dict)
     without_passes: frozenset[str] = frozenset()

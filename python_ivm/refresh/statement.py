@@ -29,6 +29,8 @@ class Kind(Enum):
     """Writes the first rows of an empty state, and the bookmark, in one commit."""
     TUNE = "tune"
     """Sets how the state's files are written."""
+    TIDY = "tidy"
+    """Writes files together, or removes those that no version needs; changes no row."""
     LOOP = "loop"
     """Runs the model's loop, and shows its rows to the statements that follow."""
     MERGE = "merge"
@@ -41,6 +43,8 @@ class Kind(Enum):
     """Makes a clone, and tells in its commit of what."""
     DROP_STATE = "drop_state"
     """Removes a state, or all of its rows, to make room for another one."""
+    DROP_VIEW = "drop_view"
+    """Removes the public view that a model had under its former name."""
     CREATE_VIEW = "create_view"
     """Defines the public view."""
 
@@ -137,6 +141,7 @@ class Refresh:
         again: Whether the refresh is to be planned again after the statements, for what is left.
         is_bag: Whether the state's rows have no keys, so that Delta deletes and inserts where a
             row of the view changes.
+        fallback: Whether all rows are read where one would expect to follow what changed.
     """
 
     strategy: Strategy
@@ -147,6 +152,7 @@ class Refresh:
     warning: str | None = None
     sentence: str = ""
     is_bag: bool = False
+    fallback: bool = False
     again: bool = False
 
     def noted(self, note: str, code: str) -> Refresh:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from textwrap import shorten
 
-from python_ivm.algebra.nodes import ClockFilter
+from python_ivm.algebra.nodes import ClockFilter, Node
 from python_ivm.errors import InvalidModel, IvmError, NotYetImplemented
 from python_ivm.optimize.cost import Cost
 from python_ivm.parse.clock_calls import at
@@ -32,7 +33,7 @@ from python_ivm.refresh.statement import Refresh, Statement, Strategy
 from python_ivm.render.sources import relation_name
 from python_ivm.sources.clock import Clock
 from python_ivm.sources.history import Change, SourceChange
-from python_ivm.state.bookmark import Bookmark
+from python_ivm.state.bookmark import Bookmark, Told, build_time, telling
 from python_ivm.state.contents import contents
 from python_ivm.state.layout import Layout
 from python_ivm.state.recompute import FRESH, recompute
@@ -89,14 +90,39 @@ class Planner:
         self.differs: Reason | None = None  # why a clone's state may be of other rows
         self.altered: list[Statement] = []  # what the next commit's bookmark tells of
         self.told: list[str] = []  # what to warn of beside the reason
+        self.merged: Node | None = None  # the plan of what a MERGE computes
+        self.former: Planner | None = None  # that of the former query, if the view follows it
 
     def plan(self, forced: Reason | None, rebuild: bool) -> Refresh:
         """The refresh: see :func:`plan_refresh`."""
-        refresh = self._plan(forced, rebuild)
+        refresh = self._recorded(self._plan(forced, rebuild))
         if not self.told:
             return refresh
         first = refresh.warning or f"{self.request.model}: {self.told.pop(0)}"
         return replace(refresh, warning="; ".join([first, *self.told]))
+
+    def _recorded(self, refresh: Refresh) -> Refresh:
+        """The same, and its commit tells of it."""
+        found = self.model.found.bookmark
+        before = found.told if found is not None else None
+        built = refresh.strategy is Strategy.FULL
+        number = next((s.fence[1] for s in refresh.statements if s.fence is not None), None)
+        told = Told(
+            refresh.strategy.value,
+            refresh.reason,
+            shorten(refresh.sentence, _LONGEST, placeholder=" …"),
+            self.request.began,
+            build_time(self.model.found),
+            refresh.is_bag,
+            refresh.fallback,
+            number if built else before.optimized if before is not None else None,
+            before.vacuumed if before is not None else self.request.began,
+        )
+        planned = tuple(
+            replace(s, bookmark=telling(s.bookmark, told)) if s.bookmark else s
+            for s in refresh.statements
+        )
+        return replace(refresh, statements=planned)
 
     def _plan(self, forced: Reason | None, rebuild: bool) -> Refresh:
         found = self.model.found
@@ -249,7 +275,8 @@ class Planner:
             warning = f"{self.request.model}: {told}; --full-refresh builds it anew"
             return Refresh(Strategy.NOOP, "QUERY_CHANGED", told, warning=warning)
         try:
-            refresh = Planner(former, self.warehouse).plan(forced, rebuild)
+            self.former = Planner(former, self.warehouse)
+            refresh = self.former.plan(forced, rebuild)
         except IvmError as error:
             told = f"This is about the former query, which {_CONTINUE} keeps."
             error.hint = f"{error.hint} {told}" if error.hint else told
@@ -301,6 +328,7 @@ class Planner:
             return self._recompute(found, bookmark)
         if found.merge is None:
             return self._moved_on("no row changed that the query sees", bookmark, changes)
+        self.merged = found.plan
         merge = self._committed(found.merge, bookmark, changes)
         moved = clock if clock_moved else None
         if found.recomputes:
@@ -363,6 +391,7 @@ class Planner:
             return None
         if not self._state_fits(layout, sources, clock):
             return None
+        self.merged = merge.rows
         return recomputing(self.model, merge, sources, clock)
 
     def _state_fits(
@@ -407,6 +436,7 @@ class Planner:
             ranges,
             sentence=why.text if strategy is Strategy.RECOMPUTE else "",
             is_bag=layout.is_bag,
+            fallback=why.fallback and strategy is Strategy.RECOMPUTE,
         )
 
     def _looped(self, strategy: Strategy) -> list[Statement]:
@@ -521,6 +551,7 @@ class Planner:
             tuple(f"{_table(key)}@{change.post.version}" for key, change in current.items()),
             warning=policy.warning(self.request, reason, feeds, "rebuilt in full"),
             sentence=reason.text if reason.fallback else "",
+            fallback=reason.fallback,
         )
 
     # -- of models that read their own rows --------------------------------------------------
@@ -674,6 +705,8 @@ class Planner:
         return Reason("NOW_MAINTAINED", "the planner has rules for the query now", False)
 
 
+_LONGEST = 200
+"""Characters of the sentence that a commit keeps."""
 _LARGE_FILES = 2**20
 """Bytes of files from which on it pays to mark rows as deleted, which takes jobs of its own."""
 _FIRST = Reason("FIRST_BUILD", "first build", False)

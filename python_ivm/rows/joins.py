@@ -64,7 +64,7 @@ def _pair(
     builder: Builder, left: Rows, right: Rows, equal: Sequence[tuple[exp.Expr, exp.Expr, bool]]
 ) -> Rows:
     keys = _keys(builder, left, right, equal)
-    place = builder.add(Joined(keys, None), [left.operator, right.operator])
+    place = builder.add(Joined(keys), [left.operator, right.operator])
     return Rows(place, _beside(left, right), left.width + right.width)
 
 

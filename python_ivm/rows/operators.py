@@ -32,6 +32,9 @@ def difference(after: Bag, before: Bag) -> Bag:
     return change
 
 
+_NONE: Bag = {}
+
+
 class Operator:
     """What all operators have; one that keeps nothing needs no :meth:`reset`."""
 
@@ -110,12 +113,11 @@ class Repeated(Operator):
 
 
 class Joined(Operator):
-    """The pairs of rows of two inputs that have equal keys and meet a condition."""
+    """The pairs of rows of two inputs that have equal keys."""
 
-    def __init__(self, keys: tuple[Key, Key], meets: Callable[[Row], bool] | None) -> None:
-        """Take what is equal of both sides, of which None is equal to nothing, and what else."""
+    def __init__(self, keys: tuple[Key, Key]) -> None:
+        """Take what is equal of both sides, of which None is equal to nothing."""
         self.keys = keys
-        self.meets = meets
         self.sides: tuple[dict[Any, Bag], dict[Any, Bag]] = ({}, {})
 
     def reset(self) -> None:
@@ -132,11 +134,17 @@ class Joined(Operator):
                 key = key_of(row)
                 if key is None:
                     continue
-                for match, number in other.get(key, {}).items():
-                    pair = (*row, *match) if side == 0 else (*match, *row)
-                    if self.meets is None or self.meets(pair):
-                        add(result, {pair: times * number})
-                bag = own.setdefault(key, {})
+                for match, number in other.get(key, _NONE).items():
+                    pair = row + match if side == 0 else match + row
+                    now = result.get(pair, 0) + times * number
+                    if now:
+                        result[pair] = now
+                    else:
+                        del result[pair]
+                bag = own.get(key)
+                if bag is None:
+                    own[key] = {row: times}
+                    continue
                 add(bag, {row: times})
                 if not bag:
                     del own[key]

@@ -68,7 +68,8 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Generator[Shop]:
 
 def test_a_projects_life(shop: Shop) -> None:
     project = shop.project
-    assert project.dbt("build").success
+    built = project.dbt("build")
+    assert built.success, built.log
     assert sorted(shop.sql("select * from shop.revenue")) == [("Ann", 2, 30), ("Bob", 1, 5)]
 
     shop.sql("insert into shop.orders values (4, 2, 7)", "delete from shop.orders where id = 1")
@@ -79,10 +80,11 @@ def test_a_projects_life(shop: Shop) -> None:
     third = project.run()
     assert {third.response(m)["strategy"] for m in ("revenue", "latest")} == {"noop"}
 
-    ((newest,),) = shop.sql(
-        "select userMetadata from (describe history shop.revenue__ivm_state) limit 1"
-    )
-    assert json.loads(newest)
+    cursor = shop.connection.cursor()
+    cursor.execute("describe history shop.revenue__ivm_state")
+    names = [column[0].rpartition(".")[2] for column in cursor.description]
+    newest = dict(zip(names, cursor.fetchone(), strict=True))
+    assert json.loads(newest["userMetadata"])
     explained = project.dbt("run-operation", "ivm_explain", "--args", "{model: revenue}")
     assert explained.success and "MERGE" in explained.log
 

@@ -27,5 +27,3 @@ def test_what_the_paper_shows(project: DbtProject) -> None:
     assert shown["squares"] == [(0, 2), (1, 6), (5, 42)]
     assert shown["ackermann"] == [(8189, 20481, 24584, 4103)]
     assert "40,962 rounds" in result.message("ackermann")
-    times = {r["unique_id"].split(".")[-1]: r["execution_time"] for r in result.results.values()}
-    print(times)

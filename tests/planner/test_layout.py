@@ -35,6 +35,7 @@ ORDER = (
     "loops",
     "refresh",
     "explain",
+    "operate",
 )
 """The folders of the planner; each imports those before it only."""
 

@@ -10,7 +10,10 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt.adapters.sparkivm.bridge.warehouse import SparkWarehouse
 from python_ivm.errors import InvalidModel, Unsupported
 from python_ivm.refresh.consistency import consistency_query
+from tests.planner.refresh.delays.test_own_rows import QUERIES
 from tests.spark.workbench import Bench, View, failing, refresher
+
+thorough = pytest.mark.thorough
 
 BALANCES = (
     "select account, cast(sum(amount) as decimal(18, 2)) as balance from ("
@@ -123,3 +126,26 @@ def test_each_new_row_is_taken_once_commit_by_commit(bench: Bench, step: str) ->
     assert [view.run().refresh.strategy.value for _ in range(3)][-1] == "noop"
     replay = consistency_query((bench.schema, "m1"), SparkWarehouse(bench.query))
     assert bench.sql(replay) == []
+
+
+SHARE = ("capped_sum", "not_in", "full", "closure", "last_of_each")
+
+
+@pytest.mark.parametrize("name", [SHARE[0], *(pytest.param(n, marks=thorough) for n in SHARE[1:])])
+def test_runs_as_spark_computes_them_one_by_one(bench: Bench, name: str) -> None:
+    """The queries of the planner's test, beside Spark's own result over the run before."""
+    bench.table("x", "i int, v int", "(1, 3)", "(2, 1)", "(null, 2)", "(3, null)", "(1, 3)")
+    sql = QUERIES[name].replace("s.x", "x").replace("s.m", f"{bench.schema}.m1")
+    sql = f"select cast(i as bigint) as i, cast(v as bigint) as v from ({sql}) typed"
+    view = View(bench, "m1", sql)
+    bench.sql("create database if not exists before")
+    bench.sql("create or replace table before.m1 (i bigint, v bigint) using delta")
+    changes = ["insert into x values (2, 3), (4, 1)", "select 1", "delete from x where i = 1"]
+    for change in ["select 1", *changes]:
+        bench.sql(change)
+        view.run()
+        naive = sql.replace(f"{bench.schema}.m1", "before.m1")
+        expected = [tuple(row) for row in bench.sql(naive)]
+        assert view.rows() == sorted(expected, key=repr)
+        bench.sql(f"create or replace table before.m2 using delta as {naive}")
+        bench.sql("create or replace table before.m1 using delta as select * from before.m2")

@@ -13,6 +13,7 @@ from dbt_common.exceptions import DbtBaseException
 from dbt.adapters.sparkivm.connection import extras, resident
 from dbt.adapters.sparkivm.connection.settings import project_folder
 from dbt.adapters.sparkivm.credentials import SparkIvmCredentials
+from dbt.adapters.sparkivm.operations.commands import COMMANDS
 
 _EXISTING = click.Path(exists=True, file_okay=False, path_type=Path)
 _project = click.option(
@@ -27,6 +28,10 @@ _project = click.option(
 @click.group()
 def main() -> None:
     """Tools around dbt projects with the adapter sparkivm."""
+
+
+for _command in COMMANDS:
+    main.add_command(_command)
 
 
 @main.group()

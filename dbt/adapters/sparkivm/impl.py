@@ -13,6 +13,7 @@ from dbt.adapters.sparkivm.configs.previous import PreviousMixin
 from dbt.adapters.sparkivm.connections import SparkIvmConnectionManager
 from dbt.adapters.sparkivm.debug import report as debug
 from dbt.adapters.sparkivm.methods import IvmMixin
+from dbt.adapters.sparkivm.operations.mixin import OperationsMixin
 from dbt.adapters.sparkivm.python_models.submission import PythonModelsMixin
 from dbt.adapters.sparkivm.tables.columns import SparkIvmColumn
 from dbt.adapters.sparkivm.tables.comments import CommentsMixin
@@ -25,6 +26,7 @@ class SparkIvmAdapter(
     IvmMixin,
     NamesMixin,
     OrphansMixin,
+    OperationsMixin,
     PreviousMixin,
     HeaderMixin,
     GrantsMixin,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ from dbt.adapters.base import BaseRelation
 from dbt.adapters.base.meta import AdapterMeta, available
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.contracts.relation import RelationType
+from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.sparkivm.bridge.comments import persist
 from dbt.adapters.sparkivm.bridge.conf import Conf, SessionConf, StatementConf
@@ -28,8 +30,11 @@ from dbt.adapters.sparkivm.bridge.warehouse import (
 from dbt.adapters.sparkivm.commands.cloning import Cloner
 from dbt.adapters.sparkivm.configs.maintained import storage_of, typed_columns, warn_once
 from dbt.adapters.sparkivm.connection.session import SessionHandle
+from dbt.adapters.sparkivm.log import warn
+from python_ivm.errors import IvmError
 from python_ivm.explain.explain import explain
 from python_ivm.loops.run import Relation
+from python_ivm.operate.maintenance import Maintenance, maintenance
 from python_ivm.parse.parser import table_key
 from python_ivm.parse.previous import previous_tables
 from python_ivm.refresh.consistency import consistency_query, loop_to_run
@@ -92,6 +97,7 @@ class IvmMixin(metaclass=AdapterMeta):
                 storage=storage_of(model),
                 partial=partial,
                 project=self.config.project_name,
+                began=round(time.time() * 1000),
                 columns=typed_columns(model),
                 previous=dict(this_run().previous),
             )
@@ -126,7 +132,32 @@ class IvmMixin(metaclass=AdapterMeta):
             self._ivm_query, conf, warehouse, lambda: self.drop_relation(view), self._ivm_show()
         )
         with as_dbt_errors(request.model):
-            return refresher.refresh(request)
+            outcome = refresher.refresh(request)
+        if request.options.auto_maintain and not request.partial:
+            self.ivm_maintain_one(request)
+        return outcome
+
+    def ivm_maintain_one(self, request: Request, *, forced: bool = False) -> Maintenance:
+        """Do what a model's state needs; what goes wrong there is no reason to fail a run.
+
+        Args:
+            request: The model.
+            forced: Whether it is done in any case.
+
+        Returns:
+            What was done, or why nothing.
+        """
+        conf, warehouse = self._ivm_conf(), self._ivm_warehouse()
+        refresher = Refresher(self._ivm_query, conf, warehouse, lambda: None)
+        try:
+            now = round(time.time() * 1000)
+            planned = maintenance(request, warehouse, now, forced=forced)
+            refresher.run(request, planned.statements)
+        except (IvmError, DbtRuntimeError) as error:
+            told = str(getattr(error, "msg", error)).strip().splitlines()[0]
+            warn(f"{request.model}: its state was not maintained: {told}")
+            return Maintenance(told=f"failed: {told}")
+        return planned
 
     @available.parse(lambda *a, **k: None)
     def ivm_persist_docs(

@@ -15,7 +15,8 @@ from python_ivm.refresh.metadata.versions import is_delta, state_history
 from python_ivm.refresh.request import Previous, Warehouse
 from python_ivm.state.public import hidden_columns, over_hidden_columns
 
-_SESSION_CATALOG = "spark_catalog"
+SESSION_CATALOG = "spark_catalog"
+"""Spark's own catalog, which full names leave out."""
 
 
 def same_name(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
@@ -71,7 +72,7 @@ class Catalog:
         own = self._warehouse.namespace()
         missing = max(0, 3 - len(parts))
         name = (*(namespace or own)[:missing], *parts)
-        if name[0].lower() == _SESSION_CATALOG and own[0].lower() == _SESSION_CATALOG:
+        if name[0].lower() == SESSION_CATALOG and own[0].lower() == SESSION_CATALOG:
             return name[1:]
         return name
 

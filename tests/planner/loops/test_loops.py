@@ -163,3 +163,16 @@ def test_the_view_is_compared_with_the_loop_run_from_nothing(graph: Lake) -> Non
     assert differing() == []
     graph.db.execute("delete from s.m__ivm_state where n = 3")
     assert [row[0] for row in differing()] == [3]
+
+
+@pytest.mark.parametrize(
+    ("below", "config"),
+    [("select n from reached union select n from s.m", {}),
+     ("select n from reached", {"ivm_step": "commit"})],
+)  # fmt: skip
+def test_rounds_and_steps_are_not_brought_together(
+    graph: Lake, below: str, config: dict[str, object]
+) -> None:
+    sql = REACHED.replace("select n from reached", below)
+    with pytest.raises(NotYetImplemented, match="Give the loop a maintained model of its own"):
+        graph.run("m", sql, options=Options.of(config))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -170,6 +170,21 @@ class Refresher:
             model=request.model,
             hint="Let only one run at a time refresh it, then run again.",
         )
+
+    def run(self, request: Request, statements: Iterable[Statement]) -> None:
+        """Carry out what is no refresh.
+
+        Raises:
+            Conflict: If another run refreshed the model meanwhile.
+            DbtRuntimeError: Spark's errors.
+        """
+        with _conflicts(request.model):
+            for statement in statements:
+                logger.debug(f"{request.model}: {statement.kind.value}")
+                if statement.writes_data:
+                    self._commit(request, statement)
+                else:
+                    self._query(statement.sql)
 
     def _looked_at_again(self, request: Request) -> Request:
         """The request with what stands under the view's name now."""

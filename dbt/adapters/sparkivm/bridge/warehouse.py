@@ -16,6 +16,7 @@ from python_ivm.optimize.cost import Execution
 from python_ivm.parse.parser import DIALECT, quoted_name
 from python_ivm.parse.views import View
 from python_ivm.refresh.metadata.answers import Answers
+from python_ivm.refresh.metadata.catalog import SESSION_CATALOG
 from python_ivm.refresh.metadata.versions import CHANGE_FEED
 from python_ivm.sources.clock import Instant
 from python_ivm.sources.history import Commit, DataFile, Detail
@@ -36,6 +37,7 @@ _NOT_DELTA = (
 
 _FIELDS_TOLD = "spark.sql.debug.maxToStringFields"
 _ALL_FIELDS = str(2**31 - 1)
+_ON = re.compile(rf'"{re.escape(CHANGE_FEED)}"\s*:\s*"?true', re.IGNORECASE)
 _CUT_OFF = re.compile(r"\.\.\. \d+ more fields")
 
 
@@ -122,7 +124,9 @@ class SparkWarehouse:
             return None
         size = row["sizeInBytes"]
         bytes_ = None if size is None else int(size)
-        return Detail(_timestamp(row["lastModified"]), bytes_, row.get("version"))
+        files = row.get("numFiles")
+        number = None if files is None else int(files)
+        return Detail(_timestamp(row["lastModified"]), bytes_, row.get("version"), number)
 
     def files(self, parts: tuple[str, ...]) -> Sequence[DataFile] | None:
         """A Delta table's files; None if they cannot be told cheaply, or are many."""
@@ -230,7 +234,13 @@ class RunWarehouse(SparkWarehouse):
         self._answers = answers
 
     def look(self, view: tuple[str, ...], state: tuple[str, ...]) -> None:
-        """Ask now what is to be known of a maintained model as it is."""
+        """Ask now what is to be known of a maintained model as it is.
+
+        It is asked by the full names, as the planner has them.
+        """
+        catalog, _ = self.namespace()
+        spaces = () if catalog.lower() == SESSION_CATALOG else (catalog,)
+        view, state = (*spaces, *view), (*spaces, *state)
         self.definition(view)
         self.columns(view)
         self.history(state, 1)
@@ -300,7 +310,15 @@ def _commit(row: Row) -> Commit:
         metrics=_map(row.get("operationMetrics")),
         user_metadata=row.get("userMetadata"),
         new_schema=str(parameters.get("canOverwriteSchema")).lower() == "true",
+        feed=_feed(str(row.get("operation")), str(parameters.get("properties") or "")),
     )
+
+
+def _feed(operation: str, properties: str) -> bool | None:
+    """Whether a commit switched the change feed on or off, by the properties that it set."""
+    if not operation.endswith("SET TBLPROPERTIES") or CHANGE_FEED not in properties:
+        return None
+    return operation.startswith("SET") and _ON.search(properties) is not None
 
 
 def _file(row: Row) -> DataFile:
