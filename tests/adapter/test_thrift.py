@@ -96,7 +96,7 @@ def test_errors_name_model_and_line(shop: Shop) -> None:
         result = project.dbt("run", "--select", "broken")
         assert not result.success
         message = result.message("broken")
-        assert "Database Error in model broken (models/broken.sql)" in message
+        assert "model broken, line 2, column 3" in message
         assert "no_such_column" in message
         assert "at org.apache" not in result.log
     finally:
