@@ -1,10 +1,11 @@
 # `make` shows the targets. PYTHON chooses the interpreter of `make setup`, SCALE the demo's size,
 # WORKERS how many processes run the tests, each with a Spark of its own, EXAMPLES how many random
-# models test-random tries.
+# models test-random tries, KILLS how many runs test-crash kills.
 PYTHON ?= python3
 SCALE ?= 0.1
 WORKERS ?= 2
 EXAMPLES ?= 1000
+KILLS ?= 1000
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.setup-done
@@ -12,7 +13,7 @@ BENCH_STAMP := $(VENV)/.bench-done
 DIST_STAMP := $(VENV)/.dist-done
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-spark test-conformance test-tpcds test-random check format clean docs docs-site \
+.PHONY: help setup demo test test-spark test-crash test-conformance test-tpcds test-random check format clean docs docs-site \
 	bench dist
 
 help: ## Show the targets
@@ -33,6 +34,9 @@ test: setup ## Run the default test suite (ARGS='-k name' to choose)
 
 test-spark: setup ## Run all of the tests on Spark, of which `make test` takes some
 	$(BIN)/python -m pytest tests/spark tests/integration --ivm-all-on-spark --ivm-kill --ivm-spark-examples 10 $(ARGS)
+
+test-crash: setup ## Kill KILLS=1000 runs at any moment, and processes while they write
+	$(BIN)/python -m pytest tests/spark/crash tests/spark/test_killed.py --ivm-kills $(KILLS) --ivm-kill $(ARGS)
 
 test-tpcds: setup ## Maintain the 99 queries of TPC-DS on DuckDB and Spark (ARGS='-k q14' to choose)
 	$(BIN)/python -m pytest tests/tpcds --ivm-tpcds $(ARGS)
