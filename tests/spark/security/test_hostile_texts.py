@@ -70,9 +70,8 @@ def test_values_that_are_asked_for_stay_values(
     guarded.view(
         "select f.k, n.name, sum(f.v) as v from facts f join names n using (k) group by all"
     )
-    guarded.view(
-        f"select k, v, {literal(HOSTILE[0])} as c from facts where k not in (select name from names)"
-    )
+    known = "select name from names"
+    guarded.view(f"select k, {literal(HOSTILE[0])} as c from facts where k not in ({known})")
     guarded.view("select k, max(v) as top from facts group by k")
     for number, text in enumerate(HOSTILE):
         guarded.sql(f"insert into facts values ({literal(text)}, {number + 100})")
