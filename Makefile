@@ -1,6 +1,4 @@
-# `make` shows the targets. PYTHON chooses the interpreter of `make setup`, SCALE the demo's size,
-# WORKERS how many processes run the tests, each with a Spark of its own, EXAMPLES how many random
-# models test-random tries, KILLS how many runs test-crash kills.
+# `make` shows the targets and the variables.
 PYTHON ?= python3
 SCALE ?= 0.1
 WORKERS ?= 2
@@ -13,11 +11,22 @@ BENCH_STAMP := $(VENV)/.bench-done
 DIST_STAMP := $(VENV)/.dist-done
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-spark test-crash test-conformance test-tpcds test-random check format clean docs docs-site \
+.PHONY: help setup demo test test-spark test-crash test-conformance test-tpcds test-random check format clean docs pictures docs-site \
 	bench dist
 
 help: ## Show the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^# == / {printf "\n%s\n", substr($$0, 6)} \
+		/^[a-z-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@printf '\nVariables, as in: make test ARGS="-k join"\n'
+	@printf '  %-18s %s\n' \
+		ARGS 'what the target passes on: to pytest, the benchmarks, mkdocs' \
+		PYTHON 'the interpreter that setup takes ($(PYTHON))' \
+		WORKERS 'processes of test, each with a Spark of its own ($(WORKERS))' \
+		SCALE 'scale factor of the demo ($(SCALE))' \
+		EXAMPLES 'models that test-random tries ($(EXAMPLES))' \
+		KILLS 'runs that test-crash kills ($(KILLS))'
+
+# == Begin
 
 setup: $(STAMP) ## Create .venv with everything installed in the locked versions
 
@@ -29,23 +38,10 @@ $(STAMP): pyproject.toml constraints.txt
 demo: setup ## See TPC-H views being maintained (SCALE=1 for ten times the data)
 	$(BIN)/python -m demo.run --scale $(SCALE)
 
+# == While you work
+
 test: setup ## Run the default test suite (ARGS='-k name' to choose)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
-
-test-spark: setup ## Run all of the tests on Spark, of which `make test` takes some
-	$(BIN)/python -m pytest tests/spark tests/integration --ivm-all-on-spark --ivm-kill --ivm-spark-examples 10 $(ARGS)
-
-test-crash: setup ## Kill KILLS=1000 runs at any moment, and processes while they write
-	$(BIN)/python -m pytest tests/spark/crash tests/spark/test_killed.py --ivm-kills $(KILLS) --ivm-kill $(ARGS)
-
-test-tpcds: setup ## Maintain the 99 queries of TPC-DS on DuckDB and Spark (ARGS='-k q14' to choose)
-	$(BIN)/python -m pytest tests/tpcds --ivm-tpcds $(ARGS)
-
-test-conformance: setup ## Run dbt's own tests of adapters (ARGS='-k python' to choose)
-	$(BIN)/python -m pytest tests/conformance --ivm-conformance $(ARGS)
-
-test-random: setup ## Maintain EXAMPLES=1000 new random models on DuckDB, and each operator's queries longer
-	$(BIN)/python -m pytest tests/planner/test_property.py tests/planner/test_operators.py --ivm-examples $(EXAMPLES) $(ARGS)
 
 check: setup ## Lint, formatting and types
 	$(BIN)/ruff check .
@@ -56,6 +52,30 @@ format: setup ## Format the code and fix what ruff can fix
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+clean: ## Remove what tools and Spark leave behind (not .venv)
+	rm -rf build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf target logs .sparkivm spark-warehouse metastore_db derby.log demo/data
+	rm -rf $(addprefix integration_tests/,target logs .sparkivm .user.yml)
+	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
+
+# == Longer tests
+
+test-spark: setup ## Run all of the tests on Spark, of which `make test` takes some
+	$(BIN)/python -m pytest tests/spark tests/integration --ivm-all-on-spark --ivm-kill --ivm-spark-examples 10 $(ARGS)
+
+test-crash: setup ## Kill KILLS=1000 runs at any statement, and processes while they write
+	$(BIN)/python -m pytest tests/spark/crash tests/spark/test_killed.py --ivm-kills $(KILLS) --ivm-kill $(ARGS)
+
+test-conformance: setup ## Run dbt's own tests of adapters (ARGS='-k python' to choose)
+	$(BIN)/python -m pytest tests/conformance --ivm-conformance $(ARGS)
+
+test-tpcds: setup ## Maintain the 99 queries of TPC-DS on DuckDB and Spark (ARGS='-k q14' to choose)
+	$(BIN)/python -m pytest tests/tpcds --ivm-tpcds $(ARGS)
+
+test-random: setup ## Maintain EXAMPLES=1000 new random models on DuckDB, and each operator's queries longer
+	$(BIN)/python -m pytest tests/planner/test_property.py tests/planner/test_operators.py tests/planner/loops \
+	  tests/planner/refresh/delays/test_random.py --ivm-examples $(EXAMPLES) $(ARGS)
+
 bench: $(BENCH_STAMP) ## Measure refreshes (ARGS='queries dag cold --scales 1 10', see docs/benchmarks)
 	$(BIN)/python -m benchmarks $(ARGS)
 
@@ -63,11 +83,17 @@ $(BENCH_STAMP): $(STAMP)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[bench]'
 	touch $@
 
+# == Pages and packages
+
 docs: setup ## Write what docs/ shows of code and tests anew: SQL examples, support matrix, conformance, folders
 	$(BIN)/python docs/examples.py
 	$(BIN)/python -m docs.architecture
 	$(BIN)/python -m docs.support
 	$(BIN)/python -m docs.conformance
+
+pictures: $(BENCH_STAMP) ## Draw the pictures of docs/pictures anew, from the measured figures and the planner
+	$(BIN)/python -m scripts.pictures
+	$(BIN)/python -m scripts.delta_pictures
 
 docs-site: setup ## Build the documentation's site into site/, and fail on a dead link (ARGS=serve to look at it)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs $(or $(ARGS),build --strict)
@@ -78,9 +104,3 @@ dist: $(DIST_STAMP) ## Build wheel and sdist, check them, and run the quick star
 $(DIST_STAMP): $(STAMP)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dist]'
 	touch $@
-
-clean: ## Remove what tools and Spark leave behind (not .venv)
-	rm -rf build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	rm -rf target logs .sparkivm spark-warehouse metastore_db derby.log demo/data
-	rm -rf $(addprefix integration_tests/,target logs .sparkivm .user.yml)
-	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +

@@ -1,9 +1,13 @@
-"""Writes `docs/conformance.md` from the modules of `tests/conformance` (`make docs`)."""
+"""Writes `docs/conformance.md` from the modules of `tests/conformance` (`make docs`).
+
+What a class did comes from its last run (`tests/conformance/outcomes.json`).
+"""
 
 from __future__ import annotations
 
 import importlib
 import inspect
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
@@ -11,6 +15,7 @@ from types import ModuleType
 import dbt.tests.adapter
 
 from tests import conformance
+from tests.conformance import outcomes
 from tests.conformance.left_out import LEFT_OUT
 
 PAGE = Path(__file__).with_name("conformance.md")
@@ -22,13 +27,25 @@ dbt has tests that every adapter should pass: the package dbt-tests-adapter. `ma
 test-conformance` runs them on a session with Delta, `make test` those that are marked *quick*.
 
 - **passes**: the class as it is.
-- **adapted**: with what the last column says. The statements that the suites run by themselves are
-  written for Postgres; all of them are run with Spark's names of types and its quotes
-  (`tests/conformance/dialect.py`).
+- **passes adapted**: with what the last column says. The statements that the suites run by
+  themselves are written for Postgres; all of them are run with Spark's names of types and its
+  quotes (`tests/conformance/dialect.py`).
+- **fails**: at least one of its tests failed when it ran last.
+- **not run**: at least one of its tests has never run with these versions.
 - **left out**: not run, for the reason in the last column.
 
-`make docs` writes this page from the tests.
+Each run of `make test-conformance` keeps what each test did (`tests/conformance/outcomes.json`);
+`make docs` writes this page from it.
 """
+
+COUNTED = {
+    "passes": "pass as they are",
+    "passes adapted": "pass adapted",
+    "fails": "fail",
+    "not run": "did not run",
+    "left out": "are left out",
+}
+"""How the page counts each result."""
 
 Class = type[object]
 
@@ -67,6 +84,18 @@ def is_adapted(our_class: Class) -> bool:
     return bool({name for name in own if not name.startswith("__")} or len(our_class.__bases__) > 1)
 
 
+def result(our_class: Class, recorded: outcomes.Outcomes) -> str:
+    """What a class did when it ran last."""
+    module = our_class.__module__.rsplit(".", 1)[-1]
+    found = recorded.get(f"{module}.{our_class.__name__}", {})
+    ran = {test.split("[")[0] for test, outcome in found.items() if outcome != "skipped"}
+    if "failed" in found.values():
+        return "fails"
+    if not ran or set(_tests(our_class)) - ran:
+        return "not run"
+    return "passes adapted" if is_adapted(our_class) else "passes"
+
+
 def is_quick(our_class: Class) -> bool:
     """Whether the default run of the tests takes it."""
     return any(mark.name == "quick" for mark in getattr(our_class, "pytestmark", ()))
@@ -80,34 +109,28 @@ def reason_left_out(suite_class: Class, reasons: Mapping[str, str] = LEFT_OUT) -
 
 def page() -> str:
     """The page's text."""
+    versions, recorded = outcomes.recorded()
     rows = []
     for ours in our_classes():
         taken = taken_from(ours)
-        result = "adapted" if is_adapted(ours) else "passes"
         why = " ".join((ours.__doc__ or "").split()) if is_adapted(ours) else ""
-        quick = " (quick)" if is_quick(ours) else ""
-        rows.append((suite_of(taken), taken.__name__, result + quick, why))
+        rows.append((suite_of(taken), taken.__name__, result(ours, recorded), is_quick(ours), why))
     run = {base for ours in our_classes() for base in ours.__mro__}
     for suite_class in suite_classes():
         reason = reason_left_out(suite_class)
         if suite_class not in run and reason is not None:
-            rows.append((suite_of(suite_class), suite_class.__name__, "left out", reason))
-    results = [result.removesuffix(" (quick)") for _, _, result, _ in rows]
-    told = ", ".join(
-        f"{results.count(result)} {text}"
-        for result, text in (
-            ("passes", "pass as they are"),
-            ("adapted", "pass adapted"),
-            ("left out", "are left out"),
-        )
-    )
+            rows.append((suite_of(suite_class), suite_class.__name__, "left out", False, reason))
+    counts = Counter(row[2] for row in rows)
+    told = ", ".join(f"{counts[each]} {text}" for each, text in COUNTED.items() if counts[each])
+    with_versions = ", ".join(f"{package} {version}" for package, version in versions.items())
     lines = [
-        f"{TITLE}\nOf {len(rows)} classes, {told}.\n",
+        f"{TITLE}\nOf {len(rows)} classes, {told}. They ran with {with_versions}.\n",
         "| suite | class | result | why |",
         "|---|---|---|---|",
     ]
     lines += [
-        f"| {suite} | {name} | {result} | {why} |" for suite, name, result, why in sorted(rows)
+        f"| {suite} | {name} | {did}{' (quick)' if quick else ''} | {why} |"
+        for suite, name, did, quick, why in sorted(rows)
     ]
     return "\n".join(lines) + "\n"
 

@@ -56,6 +56,18 @@ class InvalidModel(IvmError):
     code = "IVM_INVALID_MODEL"
 
 
+class LoopNotExecutable(InvalidModel):
+    """A loop without a delay takes back what it was made of: no order of its operators is right."""
+
+    code = "IVM_LOOP_NOT_EXECUTABLE"
+
+
+class LoopNotEnded(IvmError):
+    """A loop went on past its limits, or comes back to the same rows for ever."""
+
+    code = "IVM_LOOP_NOT_ENDED"
+
+
 class NotParsed(InvalidModel):
     """The planner cannot read the SQL; if Spark can, the model is rebuilt at every run."""
 

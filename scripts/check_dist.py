@@ -41,7 +41,9 @@ def main() -> None:
         raise SystemExit(f"{wheel.name} lacks {', '.join(missing)}")
     if not arguments.no_run:
         for archive in (wheel, sdist):
-            run_quick_start(archive)
+            print(f"The quick start with {archive.name}:")
+            with tempfile.TemporaryDirectory(prefix="dbt-sparkivm-dist-") as folder:
+                run_quick_start(install(archive, Path(folder)), Path(folder) / "shop")
     print(f"{wheel.name} and {sdist.name} are complete.")
 
 
@@ -63,24 +65,34 @@ def packaged() -> set[str]:
     return {re.sub(r"^macros/", f"{LINK}/", file) for file in files}
 
 
-def run_quick_start(archive: Path) -> None:
-    """Install an archive into a fresh environment, and do there what the quick start says."""
-    print(f"The quick start with {archive.name}:")
-    with tempfile.TemporaryDirectory(prefix="dbt-sparkivm-dist-") as name:
-        folder = Path(name)
-        venv.create(folder / "env", with_pip=True)
-        bin_folder = folder / "env" / "bin"
-        install = ["install", "--quiet", "--constraint", str(ROOT / "constraints.txt")]
-        run(str(bin_folder / "pip"), *install, f"{archive}[session]")
-        project = folder / "shop"
-        write_project(PAGE, project)
-        environment = {**os.environ, "PATH": f"{bin_folder}{os.pathsep}{os.environ['PATH']}"}
-        environment.pop("PYTHONPATH", None)
-        logs = [
-            run("bash", "-c", command, cwd=project, env=environment)
-            for command in commands(PAGE)
-            if not command.startswith(("pip", "mkdir", "cd "))
-        ]
+def install(archive: Path, folder: Path) -> Path:
+    """Install an archive into a fresh environment in a folder.
+
+    Returns:
+        The folder of the environment's commands.
+    """
+    venv.create(folder / "env", with_pip=True)
+    commands_folder = folder / "env" / "bin"
+    options = ["install", "--quiet", "--constraint", str(ROOT / "constraints.txt")]
+    run(str(commands_folder / "pip"), *options, f"{archive}[session]")
+    return commands_folder
+
+
+def run_quick_start(commands_folder: Path, project: Path) -> None:
+    """Do in an environment what the quick start says.
+
+    Raises:
+        SystemExit: it does not go as told.
+    """
+    write_project(PAGE, project)
+    path = f"{commands_folder}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path}
+    environment.pop("PYTHONPATH", None)
+    logs = [
+        run("bash", "-c", command, cwd=project, env=environment)
+        for command in commands(PAGE)
+        if not command.startswith(("pip", "mkdir", "cd "))
+    ]
     told = "\n".join(logs)
     for strategy in ("full (FIRST_BUILD): 3 rows", "incremental: +1 ~1 -0 rows", "noop: no source"):
         if strategy not in told:

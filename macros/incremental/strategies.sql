@@ -20,6 +20,32 @@
 {% endmacro %}
 
 
+{# Name a column that a MERGE would not find: Delta's own error is internal, and names none. #}
+{% macro sparkivm__check_merged_columns(source_columns, dest_columns, unique_key) %}
+  {%- set given = source_columns | map(attribute='name') | map('lower') | list -%}
+  {%- set stored = dest_columns | map(attribute='name') | map('lower') | list -%}
+  {%- for key in ([unique_key] if unique_key is string else unique_key or []) -%}
+    {%- set name = (key | string).strip('`') -%}
+    {#- What is no plain name is an expression. -#}
+    {%- if modules.re.fullmatch('\\w+', name) and (name.lower() not in given or name.lower() not in stored) -%}
+      {%- do exceptions.raise_compiler_error(
+          "unique_key names the column '" ~ name ~ "', which "
+          ~ ("the model's query" if name.lower() not in given else "the table " ~ this)
+          ~ " does not have. Its columns are: "
+          ~ (given if name.lower() not in given else stored) | join(', ') ~ "."
+      ) -%}
+    {%- endif -%}
+  {%- endfor -%}
+  {%- for name in stored if name not in given -%}
+    {%- do exceptions.raise_compiler_error(
+        "The model's query does not have the column '" ~ name ~ "' any more, which the table " ~ this
+        ~ " has. Set on_schema_change to append_new_columns to keep it as it is, or to sync_all_columns "
+        ~ "to drop it; --full-refresh builds the table anew."
+    ) -%}
+  {%- endfor -%}
+{% endmacro %}
+
+
 {% macro sparkivm__get_incremental_append_sql(arg_dict) %}
   {%- set names = arg_dict['dest_columns'] | map(attribute='quoted') | join(', ') -%}
   insert into {{ arg_dict['target_relation'] }} ({{ names }})

@@ -43,6 +43,11 @@
     {%- set dest_columns = process_schema_changes(
         on_schema_change, temp_relation, existing_relation
     ) or adapter.get_columns_in_relation(existing_relation) -%}
+    {%- if strategy == 'merge' -%}
+      {%- do sparkivm__check_merged_columns(
+          adapter.get_columns_in_relation(temp_relation), dest_columns, config.get('unique_key')
+      ) -%}
+    {%- endif -%}
     {%- if strategy in ('insert_overwrite', 'microbatch') and config.get('partition_by') -%}
       {%- call statement() -%}
         set spark.sql.sources.partitionOverwriteMode = DYNAMIC

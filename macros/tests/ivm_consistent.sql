@@ -6,11 +6,14 @@
           data_tests:
             - ivm_consistent
 
+  Of a model that reads its own rows each run is computed again from the rows that the one before left:
+  all runs since the build, or the last ones (`ivm_consistent: {runs: 10}`).
+
   Each row of the result is a row of the view or of the query, with how often either has it. Where
   nothing is run (`dbt compile`, `dbt docs generate`) or no rows are read (`--empty`, `--sample`),
   there is nothing to compare.
 #}
-{% test ivm_consistent(model) %}
+{% test ivm_consistent(model, runs=none) %}
   {%- if execute and model is string -%}
     {%- do exceptions.raise_compiler_error(
         "ivm_consistent compares a whole view; it takes no config 'where'"
@@ -18,7 +21,7 @@
   {%- endif -%}
   {%- set idle = flags.WHICH in ('compile', 'generate') or flags.EMPTY or flags.SAMPLE -%}
   {%- if execute and not idle -%}
-    {{ adapter.ivm_consistency_query(model) }}
+    {{ adapter.ivm_consistency_query(model, runs) }}
   {%- else -%}
     select 1 as expected_rows where false
   {%- endif -%}

@@ -11,7 +11,7 @@ from python_ivm.algebra import nodes
 from python_ivm.algebra.columns import Named
 from python_ivm.algebra.nodes import Node
 from python_ivm.bind.scope import Ctes, ModelScope, beside, renamed
-from python_ivm.errors import InvalidModel, NotYetImplemented
+from python_ivm.errors import InvalidModel, LoopNotExecutable, NotYetImplemented
 from python_ivm.parse.ctes import cte_of
 from python_ivm.parse.trees import position
 
@@ -54,6 +54,8 @@ def recursion(binder: ModelScope, cte: exp.CTE, ctes: Ctes) -> nodes.Recursion:
 
     Raises:
         InvalidModel: If anchor and step have different numbers of columns.
+        LoopNotExecutable: If the step reads the rows of the last round by an operator that may
+            take rows back.
         NotYetImplemented: If it is not the UNION ALL of an anchor and a step, or the step reads
             the rows of the last round by other operators than joins, filters and projections.
     """
@@ -88,13 +90,32 @@ def _parts(cte: exp.CTE) -> tuple[exp.Expr, exp.Expr]:
 
 def _refuse_readers(step: Node, working: nodes.WorkingTable, cte: exp.CTE) -> None:
     """Refuse operators that read the working table though Spark does not let them."""
-    refused = set(map(type, _readers(step, working.recursion)))
+    readers = list(_readers(step, working.recursion))
+    refused = set(map(type, readers))
+    retracting = sorted(_NOWHERE[type(node)] for node in readers if _retracts(node))
+    if retracting and nodes.Bindings not in refused:
+        raise LoopNotExecutable(
+            f"{cte.alias} reads itself below {retracting[0]}, which may take back the rows that it "
+            "follows from",
+            operator="WITH RECURSIVE",
+            hint=f"Read the round before: {{{{ ivm_delay('{cte.alias}') }}}}.",
+            **position(cte.this),
+        )
     if refused:
         kind = (
             nodes.Bindings if nodes.Bindings in refused else min(refused, key=str)
         )  # the others are for it
         told = _NOWHERE.get(kind, "another operator")
         raise _no_rule(f"A recursive CTE that reads itself below {told}", cte.this)
+
+
+def _retracts(node: Node) -> bool:
+    """Whether more rows below an operator may mean fewer rows out; Spark takes none of these."""
+    if isinstance(node, nodes.Aggregate):
+        return bool(node.measures) or node.is_global
+    if isinstance(node, nodes.SemiJoin):
+        return node.anti
+    return isinstance(node, (nodes.FullJoin, nodes.LeftJoin, nodes.Window))
 
 
 def _renamed(part: Node, names: tuple[str, ...], binder: ModelScope) -> Node:

@@ -12,8 +12,10 @@ from python_ivm.algebra.normal_form import normal_forms
 from python_ivm.algebra.term import Changes, Term
 from python_ivm.delta import delta
 from python_ivm.errors import IvmError
+from python_ivm.explain.loop_order import loop_order
 from python_ivm.explain.maintenance_graph import text
 from python_ivm.explain.recomputations import recomputations
+from python_ivm.loops.run import LoopRun
 from python_ivm.optimize import compiled
 from python_ivm.optimize.analysis.provenance import Key
 from python_ivm.optimize.context import Context
@@ -22,6 +24,7 @@ from python_ivm.optimize.data_skipping import keys_looked_up
 from python_ivm.optimize.irrelevant_updates import relevant
 from python_ivm.qualify.schema import kind_of
 from python_ivm.refresh import statements
+from python_ivm.refresh.incremental import recomputing
 from python_ivm.refresh.lifecycle.former import followed_request
 from python_ivm.refresh.lifecycle.storing import to_build
 from python_ivm.refresh.maintained import Maintained, maintained
@@ -29,7 +32,7 @@ from python_ivm.refresh.metadata import versions
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.reason import Reason
-from python_ivm.refresh.request import Request, Warehouse
+from python_ivm.refresh.request import Request, Step, Warehouse
 from python_ivm.render.plan_text import one_line, tree
 from python_ivm.render.sources import relation_name
 from python_ivm.render.sources import text as sql_text
@@ -69,6 +72,10 @@ def explain(request: Request, warehouse: Warehouse) -> str:
             told = f"Every change rebuilds the view in full ({how.code}): {how.words}"
             return "\n\n".join([*parts, told]) + "\n"
         current = model.current_versions()
+        run = model.loop_run()
+        if run is not None:
+            parts += _looped(request, model, how, run, current)
+            return "\n\n".join(parts) + "\n"
         parts += [
             _section("Logical plan", tree(how.query.plan)),
             *(
@@ -78,6 +85,7 @@ def explain(request: Request, warehouse: Warehouse) -> str:
             _section("Stored", _stored(request, how.layout)),
             *_recomputed(how.layout),
             _section("Read of the sources", _reads(model, how.layout)),
+            *_delays(model),
             *_of_the_clock(model, how),
             *_on_changes(model, how, current, found),
             *_recompute(model, how, current, found),
@@ -87,6 +95,26 @@ def explain(request: Request, warehouse: Warehouse) -> str:
     except IvmError as error:
         error.model = error.model or request.model
         raise
+
+
+def _looped(
+    request: Request,
+    model: Model,
+    how: Maintained,
+    run: LoopRun,
+    current: dict[str, SourceChange],
+) -> list[str]:
+    """How a model with a loop is kept: every change runs the loop anew."""
+    merge = recomputing(model, recompute(how.layout), current, model.clock(None))
+    given = "\n\n".join(run.queries) or "  nothing"
+    return [
+        _section("Loop, in the order of a round", loop_order(run.loop)),
+        _section("Given to the loop by Spark", given),
+        _section("Logical plan behind the loop", tree(how.query.plan)),
+        _section("Stored", _stored(request, how.layout)),
+        _section("A change of any source runs the loop anew; then", merge.sql),
+        _section("Build and view", _build(model, how, current)),
+    ]
 
 
 _FORMER = (
@@ -138,6 +166,22 @@ def _reads(model: Model, layout: Layout) -> str:
             condition = reads.condition.transform(_without_table)
             lines.append(f"    of rows with {one_line(condition)}")
     return "\n".join(lines)
+
+
+def _delays(model: Model) -> list[str]:
+    """What is read as of the run before; nothing where that is nothing."""
+    lines = []
+    if model.own_key is not None:
+        lines += [
+            f"  {model.own_key}: the model's own rows, as of its last refresh",
+            "  The result is a function of the sources' commits since the build, and not of what",
+            "  the sources are now: each run follows from the one before.",
+        ]
+    before = dict.fromkeys(table.key for table in model.reading.tables if table.previous)
+    lines += [f"  {key}: as it was before the run" for key in before]
+    if model.request.options.step is Step.COMMIT:
+        lines.append("  A step is one commit of the other sources, in the order of their times.")
+    return [_section("Read as of the run before", "\n".join(lines))] if lines else []
 
 
 def _without_table(node: exp.Expr) -> exp.Expr:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
 
@@ -52,6 +53,19 @@ class Execution(Enum):
     """Without generated code and without adaptive execution: each stage gives little."""
 
 
+@dataclass(frozen=True)
+class Reading:
+    """How much is read, as far as the statistics of tables tell.
+
+    Attributes:
+        bytes: The size of the files; None if that of a table is not known.
+        rows: The rows in them, and in the change feeds; None likewise.
+    """
+
+    bytes: int | None
+    rows: int | None
+
+
 class Statistics(Protocol):
     """What is known of tables, by planner key; the model's own state is one of them."""
 
@@ -77,6 +91,29 @@ class Cost:
         """
         self._statistics = statistics
         self._rows = changed_rows
+
+    def reading(self, plan: Node) -> Reading:
+        """How much a plan reads."""
+        changed = [self._rows.get(source) for source in changes_in(plan)]
+        found = [self._read(read) for read in reads(plan)]
+        rows = _sum([*changed, *(some.rows for some in found)])
+        feeds = _sum([None if r is None else CHANGED_ROW * r for r in changed])
+        return Reading(_sum([feeds, *(some.bytes for some in found)]), rows)
+
+    def whole(self, sources: Collection[str]) -> Reading:
+        """How much there is to read of tables."""
+        found = [self._read(Read(source, At.POST)) for source in sources]
+        return Reading(_sum([r.bytes for r in found]), _sum([r.rows for r in found]))
+
+    def _read(self, read: Read) -> Reading:
+        part = share(read, self._statistics.files, 0.0) if read.keys else 1.0
+        bytes_ = self._statistics.size(read.source) if part else 0
+        files = self._statistics.files(read.source) if part else ()
+        rows = None if files is None else _sum([file.rows for file in files])
+        return Reading(
+            None if bytes_ is None else round(part * bytes_),
+            None if rows is None else round(part * rows),
+        )
 
     def is_large(self, source: str) -> bool:
         """Whether it pays to bound what is read of a table."""
@@ -206,3 +243,9 @@ class Cost:
         is_few = any(bound.is_few for bound in read.keys.values())
         weight = STATE_WEIGHT if self._statistics.is_state(read.source) else 1
         return bytes_ * part * weight * (few_left if is_few else 1)
+
+
+def _sum(numbers: Collection[int | None]) -> int | None:
+    """A sum; None if a part of it is not known."""
+    known = [number for number in numbers if number is not None]
+    return sum(known) if len(known) == len(numbers) else None

@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from python_ivm.algebra.columns import first_free
+from python_ivm.parse.loops import is_delayed, is_loop
 
 _RELATIONS = (exp.Table, exp.Subquery, exp.Lateral, exp.Values)
 
 
 def cte_of(table: exp.Table) -> exp.CTE | None:
     """The CTE that a name in FROM means; None if it means a table."""
-    if len(table.parts) > 1:
+    if len(table.parts) > 1 and not is_delayed(table):
         return None
     name = table.name.lower()
     seen = (cte for ctes in visible_ctes(table) for cte in ctes)
@@ -23,7 +24,8 @@ def cte_of(table: exp.Table) -> exp.CTE | None:
 def visible_ctes(node: exp.Expr) -> Iterator[list[exp.CTE]]:
     """The CTEs that a part of a query sees: of each WITH around it, from the nearest one outwards.
 
-    A CTE sees those before it in its own WITH, and a recursive one itself, too.
+    A CTE sees those before it in its own WITH, and a recursive one itself, too; in a loop program
+    all.
     """
     around: exp.Expr | None = node
     within: exp.Expr | None = None
@@ -36,7 +38,7 @@ def visible_ctes(node: exp.Expr) -> Iterator[list[exp.CTE]]:
             own = next((i for i, cte in enumerate(ctes) if cte is within), None)
             if own is not None and with_.recursive:
                 own += 1
-            yield ctes[:own]
+            yield ctes if is_loop(with_) else ctes[:own]
         around = around.parent
 
 

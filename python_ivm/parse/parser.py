@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import sqlglot
@@ -14,6 +14,8 @@ from sqlglot.tokenizer_core import TokenType
 from python_ivm.errors import InvalidModel, NotParsed
 from python_ivm.parse.ctes import cte_of
 from python_ivm.parse.dialect import SparkSql
+from python_ivm.parse.loops import mark_loop
+from python_ivm.parse.marks import AS_OF_LAST, Mark, mark_at
 from python_ivm.parse.trees import position
 
 DIALECT = SparkSql()
@@ -66,6 +68,7 @@ class TableReference:
         column: Column of the name, from 1.
         pinned: Whether the text itself says which version to read.
         previous: Whether it is read as it was before the run.
+        last: Whether it is read as the model's last step saw it.
     """
 
     parts: tuple[str, ...]
@@ -75,10 +78,16 @@ class TableReference:
     column: int | None
     pinned: bool = False
     previous: bool = False
+    last: bool = False
 
     @property
     def key(self) -> str:
         """The name by which the planner knows the table."""
+        return table_key(self.parts) + (AS_OF_LAST if self.last else "")
+
+    @property
+    def key_now(self) -> str:
+        """The same of the table as it is now."""
         return table_key(self.parts)
 
 
@@ -142,6 +151,7 @@ def parse(sql: str) -> exp.Query:
         raise InvalidModel(
             f"The model is a {query.key.upper()}, not a query", hint="A model is one SELECT."
         )
+    mark_loop(query)
     return query
 
 
@@ -245,18 +255,25 @@ def pin_versions(sql: str, versions: dict[str, int]) -> str:
 
     Args:
         sql: The model's compiled SQL.
-        versions: Version by table key; tables that are not named, and those whose version the text
-            gives already, are left as they are.
+        versions: Version by table key, a negative one before there were rows; tables that are not
+            named, and those whose version the text gives already, are left as they are.
     """
     if not versions:
         return sql
     pinned = sql
     tables = _places_of_table(sql)
     for reference in reversed(table_references(parse(sql))):
+        if mark_at(sql, reference.end) is Mark.LAST:
+            reference = replace(reference, last=True)
         if reference.key in versions and not reference.pinned:
             table = pinned[reference.start : reference.end]
-            table += f" VERSION AS OF {versions[reference.key]}"
+            version = versions[reference.key]
             start = tables.get(reference.start, reference.start)
+            if version < 0:
+                table = f"(SELECT * FROM {table} WHERE FALSE)"
+                pinned = pinned[:start] + table + pinned[reference.end :]
+                continue
+            table += f" VERSION AS OF {version}"
             if start < reference.start:  # TABLE t has no versions
                 table = f"(SELECT * FROM {table})"
             pinned = pinned[:start] + table + pinned[reference.end :]

@@ -1,30 +1,29 @@
-"""Relations that a model reads as they were before the run: ``{{ ivm_previous('other') }}``.
-
-In the SQL that dbt compiles such a relation has its own name, so that Spark can run the text; a
-comment behind the name says of when it is.
-"""
+"""The relations of a text that are not read as they are now (:mod:`python_ivm.parse.marks`)."""
 
 from __future__ import annotations
 
-import re
-
+from python_ivm.parse.marks import Mark, has_marks, mark_at
 from python_ivm.parse.parser import TableReference, parse, table_references
 
-MARK = "/* ivm_previous */"
-_BEHIND = re.compile(r"\s*/\*\s*ivm_previous\s*\*/")
+MARK = Mark.PREVIOUS.comment
 
 
-def is_previous(sql: str, reference: TableReference) -> bool:
-    """Whether a table of a text is to be read as before the run."""
-    return _BEHIND.match(sql, reference.end) is not None
-
-
-def previous_tables(sql: str) -> list[TableReference]:
-    """The tables of a text that are to be read so.
+def marked_tables(sql: str) -> list[tuple[TableReference, Mark]]:
+    """The tables of a text that have a mark.
 
     Raises:
         NotParsed: If the text does not parse.
     """
-    if _BEHIND.search(sql) is None:
+    if not has_marks(sql):
         return []
-    return [found for found in table_references(parse(sql)) if is_previous(sql, found)]
+    found = [(table, mark_at(sql, table.end)) for table in table_references(parse(sql))]
+    return [(table, mark) for table, mark in found if mark is not None]
+
+
+def previous_tables(sql: str) -> list[TableReference]:
+    """The tables of a text that are read as they were before the run.
+
+    Raises:
+        NotParsed: If the text does not parse.
+    """
+    return [table for table, mark in marked_tables(sql) if mark is Mark.PREVIOUS]

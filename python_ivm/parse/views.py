@@ -14,6 +14,7 @@ from typing import Protocol
 from sqlglot import exp
 
 from python_ivm.errors import InvalidModel, NotYetImplemented
+from python_ivm.parse.marks import AS_OF_LAST, Mark, mark_at
 from python_ivm.parse.parser import (
     TableReference,
     parse,
@@ -23,7 +24,6 @@ from python_ivm.parse.parser import (
     table_nodes,
     without_terminator,
 )
-from python_ivm.parse.previous import is_previous
 
 _DEEPEST = 100
 """How deep views may be nested; Spark's own default (spark.sql.view.maxNestedViewDepth)."""
@@ -79,6 +79,9 @@ class Catalog(Protocol):
     def previous(self, found: TableReference) -> Relation:
         """What a name means that is to be read as it was before the run."""
 
+    def new(self, found: TableReference) -> Relation:
+        """What a name means of which only the rows are to be read that came since the last step."""
+
     def describe(self, sql: str) -> Sequence[tuple[str, str]]:
         """Names and types of a query's columns."""
 
@@ -126,7 +129,9 @@ class _Reader:
         self.catalog = catalog
         self.number = 0
 
-    def read(self, sql: str, namespace: tuple[str, ...] | None, depth: int) -> Reading:
+    def read(
+        self, sql: str, namespace: tuple[str, ...] | None, depth: int, last: bool = False
+    ) -> Reading:
         tree = parse(sql)
         sql = without_terminator(sql)
         edits: list[tuple[int, int, str]] = []
@@ -135,14 +140,23 @@ class _Reader:
         bare: set[str] = set()
         for node in table_nodes(tree):
             found = reference(node)
-            if namespace is None and is_previous(sql, found):
-                found = replace(found, previous=True)
+            mark = mark_at(sql, found.end) if namespace is None else None
+            found = replace(found, previous=mark is Mark.PREVIOUS, last=last or mark is Mark.LAST)
+            if mark is Mark.PREVIOUS:
                 relation = self.catalog.previous(found)
+            elif mark is Mark.NEW:
+                relation = self.catalog.new(found)
             else:
                 relation = self.catalog.relation(found.parts, namespace)
             inner = None
             if relation.view is not None and not found.pinned:
-                inner = self._view(relation, relation.view, depth + 1)
+                inner = self._view(relation, relation.view, depth + 1, found.last)
+            if inner is None and found.last:
+                text = f"{quoted_name(relation.name)} {Mark.LAST.comment}"
+                edits.append((found.start, found.end, text))
+                _rename(node, (*relation.name[:-1], relation.name[-1] + AS_OF_LAST))
+                tables.append(replace(found, parts=relation.name))
+                continue
             if inner is None:
                 if [p.lower() for p in found.parts] != [p.lower() for p in relation.name]:
                     edits.append((found.start, found.end, quoted_name(relation.name)))
@@ -155,13 +169,17 @@ class _Reader:
             _replace(node, inner.tree, found)
             views |= inner.views
             tables += [
-                replace(t, line=found.line, column=found.column, previous=found.previous)
+                replace(
+                    t, line=found.line, column=found.column, previous=found.previous or t.previous
+                )
                 for t in inner.tables
             ]
         edits += _qualifiers(tree, bare)
         return Reading(_edited(sql, edits), tree, tuple(tables), views)
 
-    def _view(self, relation: Relation, view: View, depth: int) -> Reading | None:
+    def _view(
+        self, relation: Relation, view: View, depth: int, last: bool = False
+    ) -> Reading | None:
         """A view's query under the view's column names; None if it has to stay as it is."""
         self.number += 1
         if depth > _DEEPEST or self.number > _MOST:
@@ -170,7 +188,7 @@ class _Reader:
                 hint="Store one of the views below the model as a table.",
             )
         try:
-            inner = self.read(view.text, view.namespace, depth)
+            inner = self.read(view.text, view.namespace or None, depth, last)
             items, names = self._columns(relation, view, inner)
         except (InvalidModel, NotYetImplemented) as error:
             self.catalog.keep(relation, error.message)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import sqlglot
@@ -16,18 +16,28 @@ from python_ivm.bind.ties import known_kinds
 from python_ivm.bind.union_types import Types, known
 from python_ivm.errors import InvalidModel
 from python_ivm.functions.comparable import comparable
+from python_ivm.loops.run import LoopRun
 from python_ivm.parse import clock_calls as clock
 from python_ivm.parse.modifiers import without_order
-from python_ivm.parse.parser import DIALECT, parse, pin_versions, quoted_name, table_references
+from python_ivm.parse.parser import (
+    DIALECT,
+    parse,
+    pin_versions,
+    quoted_name,
+    table_key,
+    table_references,
+)
+from python_ivm.refresh.delays.replay import refuse_forgotten, told_runs
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 from python_ivm.refresh.metadata.versions import state_history
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.request import Request, Warehouse
-from python_ivm.refresh.statements import QUERY
+from python_ivm.refresh.statements import QUERY, VIEW
 from python_ivm.render.renderer import Renderer, listed
 from python_ivm.render.sources import relation_name, source_relations, text
 from python_ivm.sources.clock import Clock, Instant
-from python_ivm.sources.history import SourceVersion
+from python_ivm.sources.history import SourceChange, SourceVersion
+from python_ivm.state.bookmark import Bookmark
 from python_ivm.state.sum_types import Kind, SqlType
 
 EXPECTED = "expected"
@@ -36,7 +46,16 @@ TOLERANCE = 1e-9
 """How far two floating numbers may differ, relative to the larger one (and absolute below 1)."""
 
 
-def consistency_query(view: tuple[str, ...], warehouse: Warehouse) -> str:
+Sampled = Callable[[Mapping[str, str]], exp.Expr]
+"""The condition on a view's columns, given with their types, that a sample's rows meet."""
+
+
+def consistency_query(
+    view: tuple[str, ...],
+    warehouse: Warehouse,
+    runs: int | None = None,
+    sample: Sampled | None = None,
+) -> str:
     """A query of the rows in which a view differs from its own SQL.
 
     The SQL is the user's text as of the state's build, its views replaced by their queries,
@@ -50,6 +69,10 @@ def consistency_query(view: tuple[str, ...], warehouse: Warehouse) -> str:
     Args:
         view: The public view's name.
         warehouse: Answers questions about tables.
+        runs: Of a model that reads its own rows, how many of its last runs are replayed; None
+            replays all since its build. Each is computed from the rows that the one before left,
+            so that all together show that the view follows from its sources' history.
+        sample: Which rows are compared; None means all.
 
     Returns:
         A query of the view's columns, ``expected_rows`` and ``actual_rows``: how many times the
@@ -59,6 +82,45 @@ def consistency_query(view: tuple[str, ...], warehouse: Warehouse) -> str:
     Raises:
         InvalidModel: If the view is not maintained, or was never built.
     """
+    body, columns, bookmark, sql = _built(view, warehouse)
+    state = _state_of(view, body)
+    if VIEW in warehouse.properties(state):
+        return _replay(sql, body, state, columns, warehouse, runs, sample)
+    pinned = _pinned(sql, bookmark)
+    if not bookmark.maintained:
+        return _comparison(pinned, body, columns, sample)
+    model = _model(sql, warehouse)
+    if model.program is not None:
+        shown = _behind_loop(model, bookmark)
+        return _comparison(without_order(shown)[0], without_order(body)[0], columns, sample)
+    chosen = one_of_several(sql, bookmark.sources, warehouse, bookmark.instant, bookmark.types)
+    expected = chosen or without_order(pinned)[0]
+    return _comparison(expected, without_order(body)[0], columns, sample)
+
+
+def loop_to_run(view: tuple[str, ...], warehouse: Warehouse) -> LoopRun | None:
+    """The loop that has to be run before the query that :func:`consistency_query` gives.
+
+    It is run from nothing, over the sources as the view's bookmark has them.
+
+    Raises:
+        InvalidModel: If the view is not maintained, was never built, or holds what a limit left of
+            its loop.
+    """
+    _, _, bookmark, sql = _built(view, warehouse)
+    if bookmark.cut_off:
+        raise InvalidModel(
+            f"{relation_name(view)} shows a loop that a limit cut off",
+            hint="It is not what its query says; let the loop end, or do without this test.",
+        )
+    model = _model(sql, warehouse)
+    return model.loop_run(_at(model, bookmark.sources)) if model.program is not None else None
+
+
+def _built(
+    view: tuple[str, ...], warehouse: Warehouse
+) -> tuple[str, Mapping[str, str], Bookmark, str]:
+    """A view's text, its columns, its bookmark, and the text that its state was built from."""
     found = warehouse.definition(view)
     columns = warehouse.columns(view)
     if found is None or columns is None:
@@ -87,13 +149,60 @@ def consistency_query(view: tuple[str, ...], warehouse: Warehouse) -> str:
             hint="Build it anew by --full-refresh. If Spark shows the property ivm.query as "
             "redacted, look at spark.sql.redaction.options.regex and spark.redaction.regex.",
         ) from None
+    return body, columns, bookmark, sql
+
+
+def _model(sql: str, warehouse: Warehouse) -> Model:
+    return Model(Request("", sql, ("", ""), ("", "")), CachedWarehouse(warehouse))
+
+
+def _at(model: Model, versions: Mapping[str, SourceVersion]) -> dict[str, SourceChange]:
+    """A model's sources at some versions."""
+    return {
+        key: replace(source, pre=versions[key], post=versions[key])
+        for key, source in model.current_versions().items()
+    }
+
+
+def _behind_loop(model: Model, bookmark: Bookmark) -> str:
+    """What stands behind a loop, over its rows, at the versions of a bookmark."""
+    query = bind(model.tree, model.schemas(), known(bookmark.types), known_kinds(bookmark.types))
+    then = Clock(bookmark.instant, bookmark.instant) if bookmark.instant is not None else None
+    renderer = Renderer(source_relations(_at(model, bookmark.sources), then))
+    return text(renderer.with_ctes(renderer.query(query.plan)))
+
+
+def _pinned(sql: str, bookmark: Bookmark) -> str:
+    """A query's text at the versions and the time of a bookmark."""
     pinned = pin_versions(sql, {key: v.version for key, v in bookmark.sources.items()})
-    if bookmark.instant is not None:
-        pinned = clock.at(pinned, bookmark.instant)
-    if not bookmark.maintained:
-        return _comparison(pinned, body, columns)
-    chosen = one_of_several(sql, bookmark.sources, warehouse, bookmark.instant, bookmark.types)
-    return _comparison(chosen or without_order(pinned)[0], without_order(body)[0], columns)
+    return clock.at(pinned, bookmark.instant) if bookmark.instant is not None else pinned
+
+
+def _replay(
+    sql: str,
+    body: str,
+    state: tuple[str, ...],
+    columns: Mapping[str, str],
+    warehouse: Warehouse,
+    runs: int | None,
+    sample: Sampled | None,
+) -> str:
+    """The rows in which some run's view differs from the query over the rows before that run."""
+    found = told_runs(warehouse, state)
+    chosen = found if runs is None else found[:runs]
+    refuse_forgotten(chosen, warehouse)
+    parts = []
+    for run in chosen:
+        shown = pin_versions(body, {table_key(state): run.version})
+        form = one_of_several(
+            sql, run.bookmark.sources, warehouse, run.bookmark.instant, run.bookmark.types
+        )
+        expected = form or without_order(_pinned(sql, run.bookmark))[0]
+        differing = _comparison(expected, without_order(shown)[0], columns, sample)
+        parts.append(
+            f"SELECT {run.bookmark.refresh} AS refresh, * FROM (\n{differing}\n) AS differing"
+        )
+    return "\nUNION ALL\n".join(parts)
 
 
 def one_of_several(
@@ -115,15 +224,12 @@ def one_of_several(
     Returns:
         A query without ORDER BY and LIMIT at the top; None if the text itself has one result.
     """
-    model = Model(Request("", sql, ("", ""), ("", "")), CachedWarehouse(warehouse))
+    model = _model(sql, warehouse)
     found = types or {}
     query = bind(model.reading.tree, model.schemas(), known(found), known_kinds(found))
     if not query.chooses:
         return None
-    read = {
-        key: replace(source, pre=versions[key], post=versions[key])
-        for key, source in model.current_versions().items()
-    }
+    read = _at(model, versions)
     then = Clock(instant, instant) if instant is not None else model.clock(None)
     renderer = Renderer(source_relations(read, then))
     return text(renderer.with_ctes(renderer.query(without_top_order(query.plan))))
@@ -136,7 +242,9 @@ def _state_of(view: tuple[str, ...], body: str) -> tuple[str, ...]:
     return tables[0].parts
 
 
-def _comparison(expected: str, actual: str, columns: Mapping[str, str]) -> str:
+def _comparison(
+    expected: str, actual: str, columns: Mapping[str, str], sample: Sampled | None
+) -> str:
     """Both texts as CTEs under the view's column names, and the query of their difference."""
     names = ", ".join(quoted_name((name,)) for name in columns)
     ctes = ",\n".join(
@@ -148,7 +256,8 @@ def _comparison(expected: str, actual: str, columns: Mapping[str, str]) -> str:
         for name, kind in columns.items()
         if name not in floating
     ]
-    return f"WITH {ctes}\n{text(_difference(exact, floating))}"
+    condition = sample(columns) if sample is not None else None
+    return f"WITH {ctes}\n{text(_difference(exact, floating, condition))}"
 
 
 def _comparable(column: exp.Column, kind: str) -> exp.Expr:
@@ -156,9 +265,12 @@ def _comparable(column: exp.Column, kind: str) -> exp.Expr:
     return comparable(column, kind)
 
 
-def _difference(exact: list[Named], floating: list[str]) -> exp.Expr:
+def _difference(exact: list[Named], floating: list[str], condition: exp.Expr | None) -> exp.Expr:
     """The groups of equal rows whose number, or whose floating values, differ."""
-    sides = {side: _grouped(side, exact, floating).subquery(side) for side in (EXPECTED, ACTUAL)}
+    sides = {
+        side: _grouped(side, exact, floating, condition).subquery(side)
+        for side in (EXPECTED, ACTUAL)
+    }
     names = [named.name for named in exact]
     same = [exp.NullSafeEQ(this=_of(EXPECTED, n), expression=_of(ACTUAL, n)) for n in names]
     select = exp.Select().from_(sides[EXPECTED])
@@ -183,7 +295,9 @@ def _difference(exact: list[Named], floating: list[str]) -> exp.Expr:
     return select.select(*shown, *counts).where(different)
 
 
-def _grouped(side: str, exact: list[Named], floating: list[str]) -> exp.Select:
+def _grouped(
+    side: str, exact: list[Named], floating: list[str], condition: exp.Expr | None
+) -> exp.Select:
     keys = [named.expression for named in exact]
     items = [listed(named.expression, named.name) for named in exact]
     items.append(exp.alias_(exp.Count(this=exp.Star()), "__rows"))
@@ -195,6 +309,8 @@ def _grouped(side: str, exact: list[Named], floating: list[str]) -> exp.Select:
             exp.alias_(exp.Anonymous(this="sort_array", expressions=[collected]), "__floats")
         )
     select = exp.Select().from_(exp.to_table(side)).select(*items)
+    if condition is not None:
+        select = select.where(condition.copy())
     if keys:
         return select.group_by(*(key.copy() for key in keys))
     return select.having(exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(0)))

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
+from python_ivm.algebra.nodes import Node
 from python_ivm.algebra.term import Changes
 from python_ivm.algebra.walks import size
 from python_ivm.optimize import COST_BASED, compiled, rewritten
@@ -34,11 +35,13 @@ class Followed:
     Attributes:
         merge: The statement, without bookmark and fence; None if the query sees nothing of it.
         read: The changes that the query sees.
+        plan: What the statement computes.
         recomputes: Whether the statement recomputes the query, as that is cheaper.
     """
 
     merge: Statement | None
     read: Mapping[str, SourceChange]
+    plan: Node
     recomputes: bool = False
 
 
@@ -88,9 +91,11 @@ class Following:
             return Reason("PLAN_TOO_LARGE", str(error), details="split the model")
         if merge.changes is None:
             seen = read.keys() - answers.known_unseen
-            return Followed(self._statement(merge, cost), _only(read, seen), recomputes=True)
+            return Followed(
+                self._statement(merge, cost), _only(read, seen), merge.rows, recomputes=True
+            )
         statement = self._statement(merge, cost) if merge.follows else None
-        return Followed(statement, _only(read, merge.follows))
+        return Followed(statement, _only(read, merge.follows), merge.rows)
 
     def _merge(
         self, read: Mapping[str, SourceChange], unseen: Collection[str], context: Context

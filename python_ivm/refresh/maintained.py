@@ -19,6 +19,7 @@ from python_ivm.optimize.context import Context
 from python_ivm.optimize.cost import Cost
 from python_ivm.optimize.net_changes import sources_to_net
 from python_ivm.optimize.null_aware_anti_join import null_aware_anti_join
+from python_ivm.parse.loops import NOW
 from python_ivm.parse.parser import DIALECT
 from python_ivm.qualify.checks.clock_words import refuse_clock_words
 from python_ivm.qualify.checks.determinism import refuse_places_of_rows
@@ -85,7 +86,7 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
         questions = Questions(model)
         casts = questions.casts if types is None else known(types)
         kinds = questions.kinds if types is None else known_kinds(types)
-        query = bind(model.reading.tree, schemas, casts, kinds)
+        query = bind(model.tree, schemas, casts, kinds)
         refuse_own_names(query)
         used = _used_columns(query)
         described: Described | None = None
@@ -166,7 +167,8 @@ def _check_storable(
 def _try(model: Model, query: Query, decided: Layout, net: frozenset[str]) -> None:
     """Plan a build and a change of every source, to know before anything is written."""
     current = model.current_versions()
-    every = Changes({key: False for key in (*query.sources, CLOCK)})
+    followed = [key for key in query.sources if not key.startswith(f"{NOW}.")]
+    every = Changes({key: False for key in (*followed, CLOCK)})
     context = Context(partial(kind_of, model.schemas()), Cost(model, {}), net=net)
     clock = model.clock(None)
     statements.build_statements(model.request, model.reading.text, decided, current, clock, "", 0)

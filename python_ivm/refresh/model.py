@@ -9,9 +9,17 @@ from functools import cached_property
 
 from sqlglot import exp
 
+from python_ivm.algebra.nodes import Node
 from python_ivm.errors import InvalidModel, NotParsed
+from python_ivm.loops.given import given_query, over_no_rows
+from python_ivm.loops.loop import Loop, loop_of
+from python_ivm.loops.program import program_of
+from python_ivm.loops.run import LoopRun
 from python_ivm.parse.clock_calls import asked, at, calls
+from python_ivm.parse.loops import NOW
+from python_ivm.parse.marks import AS_OF_LAST, has_marks
 from python_ivm.parse.parser import (
+    DIALECT,
     TableReference,
     essence,
     parse,
@@ -20,7 +28,7 @@ from python_ivm.parse.parser import (
     without_schemas,
     without_terminator,
 )
-from python_ivm.parse.previous import previous_tables
+from python_ivm.parse.previous import marked_tables
 from python_ivm.parse.views import Reading, View, read
 from python_ivm.qualify.checks.determinism import check_deterministic
 from python_ivm.qualify.schema import Schemas, TableSchema
@@ -30,8 +38,9 @@ from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 from python_ivm.refresh.metadata.catalog import Catalog, same_name
 from python_ivm.refresh.reason import Reason, not_parsed
 from python_ivm.refresh.request import Request
+from python_ivm.rows.kinds import Kind
 from python_ivm.sources.clock import Clock, Instant
-from python_ivm.sources.history import Change, DataFile, SourceChange
+from python_ivm.sources.history import BEFORE_ALL, Change, DataFile, SourceChange, SourceVersion
 from python_ivm.state.bookmark import NOT_BUILT, Bookmark, Found, digest
 from python_ivm.state.layout import STATE
 
@@ -78,6 +87,7 @@ class Model:
             Unsupported: If its result does not follow from its sources.
         """
         self.warehouse = warehouse
+        self.start = start
         self.found = found
         self.sizes = _sizes(self.found.bookmark)
         self._catalog = Catalog(
@@ -96,9 +106,12 @@ class Model:
             if self.named:
                 self._catalog = self._with_own_rows(self._own_rows(start))
             self.reading = read(request.sql, self._catalog)
-            if self.named:
+            if self.delayed:
                 warehouse.describe_instead(request.sql, self.reading.text)
             check_deterministic(self.reading.tree)
+        self.program = program_of(self.reading.tree)
+        if self.program is not None:
+            self.warehouse.stand_in = self._without_loop
         self.query_hash = query_hash(request.sql, request.settings)
         self.asked = {kind for node in calls(self.reading.tree) if (kind := asked(node))}
         if self.asked:
@@ -107,6 +120,7 @@ class Model:
         self.views = {key: digest(said) for key, said in self.reading.views.items()}
         self._refuse_reading_itself()
         self._refuse_two_times()
+        self._refuse_new_rows_of_no_history()
 
     def _left_to_spark(self, error: NotParsed) -> Reading:
         """The text as it is: it is not known what it reads.
@@ -120,6 +134,73 @@ class Model:
             raise error from None
         self.unread = error
         return Reading(self.request.sql, exp.Select(), (), {})
+
+    @property
+    def own_key(self) -> str | None:
+        """The planner key of the model's own rows; None if it does not read them."""
+        return table_key(self._catalog.full_name(self.request.state)) if self.named else None
+
+    @property
+    def delayed_keys(self) -> set[str | None]:
+        """The planner keys of what is read as of the last step."""
+        return {self.own_key, *(table.key for table in self.tables if table.last)}
+
+    @property
+    def delayed(self) -> bool:
+        """Whether it reads rows of the run before, which need not be there yet."""
+        return bool(self.named) or has_marks(self.request.sql)
+
+    @property
+    def tree(self) -> exp.Query:
+        """What the planner binds: the query; of a loop program what stands behind the loop."""
+        return self.reading.tree if self.program is None else self.program.main
+
+    @cached_property
+    def loop(self) -> Loop | None:
+        """The model's loop, if it has one.
+
+        Raises:
+            InvalidModel: If it is wrong; if no order of its operators is right.
+            NotYetImplemented: If something in it cannot be computed.
+        """
+        if self.program is None:
+            return None
+        return loop_of(self.program, self._tables(), self.ansi, self._kinds)
+
+    def loop_run(self, sources: Mapping[str, SourceChange] | None = None) -> LoopRun | None:
+        """The model's loop, if it has one.
+
+        Args:
+            sources: The sources at the versions to read; None reads them as they are now.
+        """
+        if self.loop is None or self.program is None or not self.program.bindings:
+            return None
+        read = {table.name for table in self.program.main.find_all(exp.Table) if table.db == NOW}
+        givens = self.loop.givens
+        return LoopRun(
+            self.request.model,
+            self.loop,
+            tuple(self._given(node, sources) for node in givens),
+            tuple(tuple(self._kinds(node)) for node in givens),
+            tuple(name for name in self.program.bindings if name in read),
+            self.request.options.limits,
+            self.request.options.on_limit,
+        )
+
+    def _given(self, node: Node, sources: Mapping[str, SourceChange] | None = None) -> str:
+        """The query of what Spark gives to the loop."""
+        return given_query(node, sources or self.current_versions(), self.clock(None))
+
+    def _kinds(self, node: Node) -> list[Kind]:
+        return [Kind.of(kind) for _, kind in self.warehouse.describe(self._given(node))]
+
+    def _without_loop(self, sql: str) -> str:
+        """A query that reads the loop's rows, over no rows of the same types."""
+        if self.program is None or (sql != self.request.sql and NOW not in sql):
+            return sql
+        if sql == self.request.sql:
+            sql = str(self.program.main.sql(dialect=DIALECT))
+        return over_no_rows(sql, self.loop.schemas if self.loop is not None else {})
 
     @cached_property
     def shape(self) -> str:
@@ -188,6 +269,12 @@ class Model:
         for table in self.tables:
             if table.key not in bookmark.sources:
                 return Reason("SOURCE_NEW", f"{table.key} was not read before")
+            if table.last:
+                seen = versions.seen_since(self.warehouse, table, bookmark.sources)
+                if isinstance(seen, Reason):
+                    return seen
+                changes[table.key] = self._with_names(table, seen)
+                continue
             found = versions.change_since(
                 self.warehouse,
                 table.parts,
@@ -213,35 +300,53 @@ class Model:
         Raises:
             InvalidModel: If a source does not exist.
         """
-        found = versions.current_versions(self.warehouse, self.tables)
+        found = versions.current_versions(
+            self.warehouse, [table for table in self.tables if not table.last]
+        )
+        for table in self.tables:
+            if table.last and table.key_now in found:
+                seen = self._seen_last(table)
+                found[table.key] = SourceChange(table.parts, seen, seen, Change.NONE)
         return {
             table.key: self._with_names(table, found[table.key])
             for table in self.tables
             if table.key in found
         }
 
+    def _seen_last(self, table: TableReference) -> SourceVersion:
+        """The version of a table that the last step saw."""
+        bookmark = self.found.bookmark
+        if self.start or bookmark is None or bookmark.start:
+            return BEFORE_ALL
+        return bookmark.sources.get(table.key_now, BEFORE_ALL)
+
     def schemas(self) -> Schemas:
-        """The sources' columns, under the names that the planner gives them.
+        """The columns of the sources and of a loop, under the names that the planner gives them.
 
         Raises:
             InvalidModel: If a source does not exist.
         """
+        return {**self._tables(), **(self.loop.schemas if self.loop is not None else {})}
+
+    def _tables(self) -> dict[str, TableSchema]:
         found = {}
         for table in self.tables:
             columns = self.warehouse.columns(table.parts)
             if columns is None:
                 raise versions.missing(table)
-            named = {name: new for new, name in self._catalog.hidden.get(table.key, {}).items()}
+            named = {name: new for new, name in self._catalog.hidden.get(table.key_now, {}).items()}
             renamed = {named.get(name, name): kind for name, kind in columns.items()}
             found[table.key] = TableSchema(table.parts, renamed)
         return found
 
     def is_state(self, source: str) -> bool:
         """Whether a source is a state: the model's own, or one of a model that it reads."""
-        return source == STATE or source in self._catalog.hidden
+        return source == STATE or source.removesuffix(AS_OF_LAST) in self._catalog.hidden
 
     def size(self, source: str) -> int | None:
         """A Delta table's size in bytes, maybe that of some refreshes ago; None if unknown."""
+        if source.startswith(f"{NOW}."):
+            return 0  # of rows that are at hand
         parts = self._parts(source)
         if parts is None:
             return None
@@ -269,7 +374,12 @@ class Model:
         return next((table.parts for table in self.tables if table.key == source), None)
 
     def _with_names(self, table: TableReference, change: SourceChange) -> SourceChange:
-        return replace(change, stored=self._catalog.hidden.get(table.key, {}))
+        by_path = table.last or table.key == self.own_key
+        return replace(
+            change,
+            stored=self._catalog.hidden.get(table.key_now, {}),
+            location=self.warehouse.location(table.parts) if by_path else "",
+        )
 
     def _own_places(self, parsed: exp.Query) -> list[TableReference]:
         own = self._catalog.full_name(self.request.view)
@@ -334,13 +444,29 @@ class Model:
                     hint="Read one of the two in a maintained model of its own.",
                 )
 
+    def _refuse_new_rows_of_no_history(self) -> None:
+        """What came since the last step is known of Delta tables alone.
+
+        Raises:
+            InvalidModel: If ivm_new names something else.
+        """
+        for table in self.reading.tables:
+            if table.last and not self.warehouse.history(table.parts, 1):
+                raise InvalidModel(
+                    f"{table.key_now} is no Delta table, so that it is not known which of its rows "
+                    "are new",
+                    line=table.line,
+                    column=table.column,
+                    hint="ivm_new takes a Delta table, or a view or a maintained model over such.",
+                )
+
 
 def query_hash(sql: str, settings: Mapping[str, str]) -> str:
     """Hash of a model's text, whatever its layout, and of the settings that it is read under."""
     text = without_terminator(sql)
     previous: list[str] = []
     with suppress(NotParsed):  # Spark may read it all the same
-        previous = [found.key for found in previous_tables(text)]
+        previous = [f"{found.key} {mark.value}" for found, mark in marked_tables(text)]
         text = essence(text)
     return digest(text, dict(settings), *previous)
 

@@ -17,12 +17,16 @@ class Reason:
         fallback: Whether it stands in for a refresh that the user expects to be incremental; a
             first build or one that was asked for does not.
         details: What else there is to know: what Spark said, what the user can do.
+        line: The line of the model's compiled SQL that stands in the way, counted from 1.
+        column: The column in it, likewise.
     """
 
     code: str
     text: str
     fallback: bool = True
     details: str = ""
+    line: int | None = None
+    column: int | None = None
 
     @property
     def words(self) -> str:
@@ -37,6 +41,8 @@ def not_yet(error: IvmError) -> Reason:
         "NOT_YET_IMPLEMENTED",
         f"{error.message.rstrip('.')} is not maintained yet{place}",
         details=error.hint or "",
+        line=error.line,
+        column=error.column,
     )
 
 
@@ -48,6 +54,8 @@ def not_parsed(error: IvmError) -> Reason:
         f"the planner cannot read the query{place}, which Spark can",
         details=f"so it does not know the tables: {error.message}"
         + (f"; {error.hint}" if error.hint else ""),
+        line=error.line,
+        column=error.column,
     )
 
 

@@ -8,8 +8,10 @@ from enum import Enum
 from typing import Protocol
 
 from python_ivm.errors import InvalidModel
+from python_ivm.loops.run import OnLimit
 from python_ivm.optimize.cost import Execution
 from python_ivm.parse.views import View
+from python_ivm.rows.circuit import Limits
 from python_ivm.sources.clock import Instant
 from python_ivm.sources.history import Commit, DataFile, Detail
 from python_ivm.state.storage import Storage
@@ -36,6 +38,15 @@ class OnConfigurationChange(Enum):
     FAIL = "fail"
 
 
+class Step(Enum):
+    """What one step of a model takes of what is pending."""
+
+    REFRESH = "refresh"
+    """All of it."""
+    COMMIT = "commit"
+    """One commit of the sources, in the order of their times."""
+
+
 @dataclass(frozen=True)
 class Options:
     """A model's configuration.
@@ -47,12 +58,22 @@ class Options:
             may be switched on.
         deterministic_functions: Config ``ivm_deterministic_functions``, in lower case: functions of
             users that give the same result for the same arguments whenever they are called.
+        auto_maintain: Config ``ivm_auto_maintain``: whether a refresh is followed by what the state
+            needs.
+        step: Config ``ivm_step``: what of what is pending one step takes: all of it (``refresh``),
+            or one commit of the sources (``commit``).
+        limits: Configs ``ivm_max_rounds`` and ``ivm_max_rows``: how far a loop may go.
+        on_limit: Config ``ivm_on_limit``: what happens then.
     """
 
     policy: Policy = Policy.AUTO
     on_configuration_change: OnConfigurationChange = OnConfigurationChange.APPLY
     enable_change_feed: bool = False
     deterministic_functions: frozenset[str] = frozenset()
+    auto_maintain: bool = False
+    step: Step = Step.REFRESH
+    limits: Limits = field(default_factory=Limits)
+    on_limit: OnLimit = OnLimit.ERROR
 
     @staticmethod
     def of(config: Mapping[str, object]) -> Options:
@@ -67,6 +88,11 @@ class Options:
             "ivm_state_schema",
             "ivm_state_suffix",
             "ivm_deterministic_functions",
+            "ivm_auto_maintain",
+            "ivm_step",
+            "ivm_max_rounds",
+            "ivm_max_rows",
+            "ivm_on_limit",
         }
         unknown = sorted(k for k in config if k.startswith("ivm_") and k not in known)
         if unknown:
@@ -76,6 +102,9 @@ class Options:
         enable = config.get("ivm_enable_change_feed")
         if enable not in (None, True, False):
             raise InvalidModel("Config ivm_enable_change_feed is true or false")
+        maintain = config.get("ivm_auto_maintain")
+        if maintain not in (None, True, False):
+            raise InvalidModel("Config ivm_auto_maintain is true or false")
         functions = config.get("ivm_deterministic_functions") or []
         if not isinstance(functions, (list, tuple)):
             raise InvalidModel("Config ivm_deterministic_functions is a list of names")
@@ -88,7 +117,22 @@ class Options:
             ),
             enable_change_feed=bool(enable),
             deterministic_functions=frozenset(str(name).lower() for name in functions),
+            auto_maintain=bool(maintain),
+            step=_choice(Step, "ivm_step", config.get("ivm_step") or "refresh"),
+            limits=Limits(
+                _number("ivm_max_rounds", config.get("ivm_max_rounds"), Limits.rounds),
+                _number("ivm_max_rows", config.get("ivm_max_rows"), Limits.rows),
+            ),
+            on_limit=_choice(OnLimit, "ivm_on_limit", config.get("ivm_on_limit") or "error"),
         )
+
+
+def _number(name: str, value: object, otherwise: int) -> int:
+    if value is None:
+        return otherwise
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InvalidModel(f"Config {name} is {value!r}", hint="It is a whole number above 0.")
+    return value
 
 
 def _choice(kind: type, name: str, value: object):  # type: ignore[no-untyped-def]
@@ -136,6 +180,7 @@ class Request:
         location: Where the state's files go; None leaves it to the catalog.
         project: The dbt project that the model is of.
         storage: How the state's rows are stored.
+        began: When the refresh was asked for, in milliseconds since 1970; None if it is not known.
         columns: The types of the model's columns as the user says them, in order; empty unless
             those of all are said.
         previous: The models that are read as they were before the run, by the names of their
@@ -159,6 +204,7 @@ class Request:
     location: str | None = None
     project: str = ""
     storage: Storage = field(default_factory=Storage)
+    began: int | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     previous: Mapping[str, Previous] = field(default_factory=dict)
     without_passes: frozenset[str] = frozenset()
@@ -181,6 +227,9 @@ class Warehouse(Protocol):
 
     def properties(self, parts: tuple[str, ...]) -> Mapping[str, str]:
         """A Delta table's properties."""
+
+    def location(self, parts: tuple[str, ...]) -> str:
+        """Where a Delta table lies."""
 
     def detail(self, parts: tuple[str, ...]) -> Detail | None:
         """A Delta table's newest version; None if it cannot be told."""

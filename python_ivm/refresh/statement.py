@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from textwrap import shorten
 
+from python_ivm.loops.run import LoopRun
 from python_ivm.optimize.cost import Execution
 
 _LONGEST = 100
@@ -28,6 +29,10 @@ class Kind(Enum):
     """Writes the first rows of an empty state, and the bookmark, in one commit."""
     TUNE = "tune"
     """Sets how the state's files are written."""
+    TIDY = "tidy"
+    """Writes files together, or removes those that no version needs; changes no row."""
+    LOOP = "loop"
+    """Runs the model's loop, and shows its rows to the statements that follow."""
     MERGE = "merge"
     """Writes what changed and the bookmark in one commit."""
     DROP_TABLE = "drop_table"
@@ -38,6 +43,8 @@ class Kind(Enum):
     """Makes a clone, and tells in its commit of what."""
     DROP_STATE = "drop_state"
     """Removes a state, or all of its rows, to make room for another one."""
+    DROP_VIEW = "drop_view"
+    """Removes the public view that a model had under its former name."""
     CREATE_VIEW = "create_view"
     """Defines the public view."""
 
@@ -52,6 +59,7 @@ class Statement:
         bookmark: The user metadata of its commit, if it writes data.
         fence: Application id and number of its commit: the same pair is never applied twice.
         execution: How Spark is to run it.
+        loop: The loop that it runs, if it is of that kind: its text is then what Spark is asked.
     """
 
     kind: Kind
@@ -59,6 +67,7 @@ class Statement:
     bookmark: str | None = None
     fence: tuple[str, int] | None = None
     execution: Execution = Execution.USUAL
+    loop: LoopRun | None = None
 
     @property
     def writes_data(self) -> bool:
@@ -103,6 +112,14 @@ class Counts:
         """All of them."""
         return self.inserted + self.updated + self.deleted
 
+    def __add__(self, other: Counts) -> Counts:
+        """What two commits wrote together, one after the other."""
+        return Counts(
+            self.inserted + other.inserted,
+            self.updated + other.updated,
+            self.deleted + other.deleted,
+        )
+
     def paired(self) -> Counts:
         """A row that went and one that came as one that changed."""
         pairs = min(self.inserted, self.deleted)
@@ -124,6 +141,7 @@ class Refresh:
         again: Whether the refresh is to be planned again after the statements, for what is left.
         is_bag: Whether the state's rows have no keys, so that Delta deletes and inserts where a
             row of the view changes.
+        fallback: Whether all rows are read where one would expect to follow what changed.
     """
 
     strategy: Strategy
@@ -134,6 +152,7 @@ class Refresh:
     warning: str | None = None
     sentence: str = ""
     is_bag: bool = False
+    fallback: bool = False
     again: bool = False
 
     def noted(self, note: str, code: str) -> Refresh:
@@ -176,6 +195,32 @@ class Refresh:
             return f"{written.total:,} row{'' if written.total == 1 else 's'}"
         counts = self.counts(written)
         return f"+{counts.inserted:,} ~{counts.updated:,} -{counts.deleted:,} rows"
+
+
+def together(steps: Sequence[Refresh]) -> Refresh:
+    """Several refreshes of a model, one after the other, as one.
+
+    Args:
+        steps: At least one.
+    """
+    wrote = [step for step in steps if step.strategy is not Strategy.NOOP] or steps[-1:]
+    ends: dict[str, list[str]] = {}
+    for told in (told for step in steps for told in step.ranges):
+        name, _, versions = told.partition("@")
+        ends.setdefault(name, []).extend(versions.split("→"))
+    ranges = [f"{name}@{'→'.join(dict.fromkeys((v[0], v[-1])))}" for name, v in ends.items()]
+    whole = replace(
+        wrote[-1],
+        statements=tuple(statement for step in steps for statement in step.statements),
+        ranges=tuple(ranges),
+        again=False,
+    )
+    points = sum(1 for step in steps if step.ranges)
+    if points < 2:
+        return whole
+    told = f"in {points:,} steps"
+    sentence = f"{whole.sentence}; {told}" if whole.sentence else told
+    return replace(whole, explanation=f"{whole.explanation}, {told}", sentence=sentence)
 
 
 def _listed(ranges: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from python_ivm.algebra.nodes import COUNT
+from python_ivm.loops.run import LoopRun
 from python_ivm.optimize.cost import Execution
 from python_ivm.parse.parser import DIALECT, table_key
 from python_ivm.refresh.metadata.versions import CHANGE_FEED
@@ -236,6 +237,11 @@ def merge_statement(
     before = table(request.state, version)
     renderer = Renderer(source_relations(sources, clock, before))
     return Statement(Kind.MERGE, text(merge(planned, table(request.state), renderer)))
+
+
+def run_loop(run: LoopRun) -> Statement:
+    """The statement that runs a loop; its text is what Spark is asked before."""
+    return Statement(Kind.LOOP, ";\n".join(run.queries), loop=run)
 
 
 def keep_bookmark(request: Request) -> Statement:

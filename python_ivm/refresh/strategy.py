@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from textwrap import shorten
 
-from python_ivm.algebra.nodes import ClockFilter
-from python_ivm.errors import InvalidModel, IvmError
+from python_ivm.algebra.nodes import ClockFilter, Node
+from python_ivm.errors import InvalidModel, IvmError, NotYetImplemented
 from python_ivm.optimize.cost import Cost
 from python_ivm.parse.clock_calls import at
 from python_ivm.parse.parser import pin_versions, table_key
 from python_ivm.refresh import policy, statements
 from python_ivm.refresh.delays import start as own_start
+from python_ivm.refresh.delays.steps import AsOf, TimePoint, next_commit
 from python_ivm.refresh.incremental import Following, recomputing
 from python_ivm.refresh.lifecycle import public_view
 from python_ivm.refresh.lifecycle.cloned import taken_over
@@ -26,12 +28,12 @@ from python_ivm.refresh.metadata import versions
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.reason import Reason, planner_error
-from python_ivm.refresh.request import OnConfigurationChange, Policy, Request, Warehouse
+from python_ivm.refresh.request import OnConfigurationChange, Policy, Request, Step, Warehouse
 from python_ivm.refresh.statement import Refresh, Statement, Strategy
 from python_ivm.render.sources import relation_name
 from python_ivm.sources.clock import Clock
 from python_ivm.sources.history import Change, SourceChange
-from python_ivm.state.bookmark import Bookmark
+from python_ivm.state.bookmark import Bookmark, Told, build_time, telling
 from python_ivm.state.contents import contents
 from python_ivm.state.layout import Layout
 from python_ivm.state.recompute import FRESH, recompute
@@ -71,8 +73,15 @@ def plan_refresh(
 class Planner:
     """Plans one refresh, from the cheapest question to the most expensive."""
 
-    def __init__(self, request: Request, warehouse: Warehouse) -> None:
-        """Read the model, and refuse what no rebuild would cure."""
+    def __init__(self, request: Request, warehouse: Warehouse, *, stepping: bool = False) -> None:
+        """Read the model, and refuse what no rebuild would cure.
+
+        Args:
+            request: The model and its configuration.
+            warehouse: Answers questions about tables.
+            stepping: Whether what it sees is one of several time points.
+        """
+        self.stepping = stepping
         self.warehouse = CachedWarehouse(warehouse)
         found = versions.state_history(self.warehouse, request.state)
         self.model = Model(request, self.warehouse, found)
@@ -81,14 +90,39 @@ class Planner:
         self.differs: Reason | None = None  # why a clone's state may be of other rows
         self.altered: list[Statement] = []  # what the next commit's bookmark tells of
         self.told: list[str] = []  # what to warn of beside the reason
+        self.merged: Node | None = None  # the plan of what a MERGE computes
+        self.former: Planner | None = None  # that of the former query, if the view follows it
 
     def plan(self, forced: Reason | None, rebuild: bool) -> Refresh:
         """The refresh: see :func:`plan_refresh`."""
-        refresh = self._plan(forced, rebuild)
+        refresh = self._recorded(self._plan(forced, rebuild))
         if not self.told:
             return refresh
         first = refresh.warning or f"{self.request.model}: {self.told.pop(0)}"
         return replace(refresh, warning="; ".join([first, *self.told]))
+
+    def _recorded(self, refresh: Refresh) -> Refresh:
+        """The same, and its commit tells of it."""
+        found = self.model.found.bookmark
+        before = found.told if found is not None else None
+        built = refresh.strategy is Strategy.FULL
+        number = next((s.fence[1] for s in refresh.statements if s.fence is not None), None)
+        told = Told(
+            refresh.strategy.value,
+            refresh.reason,
+            shorten(refresh.sentence, _LONGEST, placeholder=" …"),
+            self.request.began,
+            build_time(self.model.found),
+            refresh.is_bag,
+            refresh.fallback,
+            number if built else before.optimized if before is not None else None,
+            before.vacuumed if before is not None else self.request.began,
+        )
+        planned = tuple(
+            replace(s, bookmark=telling(s.bookmark, told)) if s.bookmark else s
+            for s in refresh.statements
+        )
+        return replace(refresh, statements=planned)
 
     def _plan(self, forced: Reason | None, rebuild: bool) -> Refresh:
         found = self.model.found
@@ -123,18 +157,39 @@ class Planner:
 
     def _kept_up(self, bookmark: Bookmark, forced: Reason | None, rebuild: bool) -> Refresh:
         """Of a state that stands: what its sources did decides."""
+        step = self._next_step(bookmark)
+        if step is not None:
+            return self._stepped(step, forced, rebuild)
         changes = self.differs or self.model.changes_since(bookmark)
         if isinstance(changes, Reason):
             rebuild = rebuild or changes.code not in _STATE_STAYS  # though the forced reason is
             return self._recompute(forced or changes, bookmark, rebuild)
+        if forced is None and bookmark.cut_off:
+            forced = _CUT_OFF
         if forced is not None:
             return self._recompute(forced, bookmark, rebuild)
-        moved = any(change.changed for change in changes.values())
+        by_commit = self.request.options.step is Step.COMMIT
+        delayed = self.model.delayed_keys if by_commit else ()  # which are no commits of sources
+        moved = any(change.changed for key, change in changes.items() if key not in delayed)
         moved = moved or self.model.clock_moved(bookmark)
         if not moved and not any(c.change is Change.COLUMNS for c in changes.values()):
             told = "no source changed" if self.model.tables else "the query reads no table"
             return self._noop(told, bookmark, changes)
+        if moved and self.model.program is not None and self.model.program.bindings:
+            return self._recompute(_LOOP, bookmark)
         return self._incremental(bookmark, changes)
+
+    def _next_step(self, bookmark: Bookmark) -> TimePoint | None:
+        """The time point that is next, if there is more than one."""
+        if self.request.options.step is Step.REFRESH or self.stepping or self.differs is not None:
+            return None
+        step = next_commit(self.model, bookmark)
+        return step if step is not None and step.more else None
+
+    def _stepped(self, step: TimePoint, forced: Reason | None, rebuild: bool) -> Refresh:
+        """The refresh up to a time point, behind which there are others."""
+        then = AsOf(self.warehouse, step.versions)
+        return replace(Planner(self.request, then, stepping=True).plan(forced, rebuild), again=True)
 
     def _with_its_view(self, bookmark: Bookmark, forced: Reason | None, rebuild: bool) -> Refresh:
         """The same, and the public view is made again, which was dropped or replaced."""
@@ -170,10 +225,11 @@ class Planner:
             told = "the query was checked; --empty and --sample leave a built view as it is"
             return Refresh(Strategy.NOOP, "PARTIAL", told)
         request = replace(self.request, storage=Storage())  # of a state that is replaced soon
-        sql = self.model.reading.text if self.model.named else request.sql
+        sql = self.model.reading.text if self.model.delayed else request.sql
+        body = self.warehouse.stand_in(sql)
         planned = [
             *statements.create_schema(request),
-            *statements.plain_statements(request, sql, sql, columns, None, 0),
+            *statements.plain_statements(request, sql, body, columns, None, 0),
         ]
         told = "built by --empty or --sample; the next run builds it from all rows"
         return Refresh(Strategy.FULL, "PARTIAL", told, tuple(planned), sentence=told)
@@ -219,7 +275,8 @@ class Planner:
             warning = f"{self.request.model}: {told}; --full-refresh builds it anew"
             return Refresh(Strategy.NOOP, "QUERY_CHANGED", told, warning=warning)
         try:
-            refresh = Planner(former, self.warehouse).plan(forced, rebuild)
+            self.former = Planner(former, self.warehouse)
+            refresh = self.former.plan(forced, rebuild)
         except IvmError as error:
             told = f"This is about the former query, which {_CONTINUE} keeps."
             error.hint = f"{error.hint} {told}" if error.hint else told
@@ -240,7 +297,7 @@ class Planner:
         old = any(c.post.is_long_after(bookmark.sources[key]) for key, c in changes.items())
         known = self.model.found.bookmark
         same = known is not None and known.view == bookmark.view and not self.altered
-        if same and not old:
+        if same and not old and not self.stepping:
             return Refresh(Strategy.NOOP, "UNCHANGED", told)
         return self._moved_on(told, bookmark, changes)
 
@@ -271,6 +328,7 @@ class Planner:
             return self._recompute(found, bookmark)
         if found.merge is None:
             return self._moved_on("no row changed that the query sees", bookmark, changes)
+        self.merged = found.plan
         merge = self._committed(found.merge, bookmark, changes)
         moved = clock if clock_moved else None
         if found.recomputes:
@@ -328,10 +386,12 @@ class Planner:
         """The statement that recomputes the query; None if the state should not stay."""
         self.model.forget_sizes()  # of what was replaced they tell nothing
         merge, fresh = recompute(layout), contents(layout, FRESH)
-        if not Cost(self.model, {}).keeps_state(merge.rows, fresh):
+        in_memory = self.model.program is not None  # what a loop gives, whatever tables it reads
+        if not in_memory and not Cost(self.model, {}).keeps_state(merge.rows, fresh):
             return None
         if not self._state_fits(layout, sources, clock):
             return None
+        self.merged = merge.rows
         return recomputing(self.model, merge, sources, clock)
 
     def _state_fits(
@@ -367,7 +427,7 @@ class Planner:
         )
         if clock is not None:
             ranges = (*ranges, clock.range(self.model.asked))
-        planned = (*self._tuned(), *self.altered, merge)
+        planned = (*self._tuned(), *self.altered, *self._looped(strategy), merge)
         return Refresh(
             strategy,
             why.code,
@@ -376,7 +436,13 @@ class Planner:
             ranges,
             sentence=why.text if strategy is Strategy.RECOMPUTE else "",
             is_bag=layout.is_bag,
+            fallback=why.fallback and strategy is Strategy.RECOMPUTE,
         )
+
+    def _looped(self, strategy: Strategy) -> list[Statement]:
+        """The statement that runs the model's loop, if it has one and its rows are asked for."""
+        run = self.model.loop_run() if strategy is not Strategy.INCREMENTAL else None
+        return [] if run is None else [statements.run_loop(run)]
 
     def _how_to_refresh(self, bookmark: Bookmark) -> Maintained | Reason:
         """The bound query, or why its state cannot be maintained."""
@@ -419,6 +485,12 @@ class Planner:
         """A rebuild; under the policy ``strict`` an error instead of a fallback."""
         if self.model.named:
             return self._with_own_rows(reason, bookmark)
+        if self.model.delayed and bookmark is not None and reason.code in own_start.STARTS:
+            self.model = Model(self.request, self.warehouse, self.model.found, start=True)
+        if self.model.delayed and bookmark is not None and reason.code in own_start.STAYS:
+            refresh = self._computed_anew(reason, bookmark)
+            if refresh is not None:
+                return refresh
         number = self._number_of_rebuild(bookmark)
         feeds = self._feeds()
         reason = policy.with_advice(reason, feeds)
@@ -453,9 +525,11 @@ class Planner:
                 types=how.types,
                 view=public_view.fingerprint(shown),
             )
-            planned = statements.build_statements(
+            planned = self._looped(Strategy.FULL) + statements.build_statements(
                 request, text, how.layout, current, clock, after.text(), number
             )
+        elif self.model.program is not None:
+            raise _loop_without_rules(how)
         else:
             pinned = pin_versions(text, {key: c.post.version for key, c in current.items()})
             if after.instant is not None:
@@ -477,6 +551,7 @@ class Planner:
             tuple(f"{_table(key)}@{change.post.version}" for key, change in current.items()),
             warning=policy.warning(self.request, reason, feeds, "rebuilt in full"),
             sentence=reason.text if reason.fallback else "",
+            fallback=reason.fallback,
         )
 
     # -- of models that read their own rows --------------------------------------------------
@@ -489,20 +564,41 @@ class Planner:
         """
         if bookmark is None or bookmark.start or reason.code in own_start.STARTS:
             return self._start(reason, bookmark)
+        refresh = None if reason.code in own_start.LOSES else self._computed_anew(reason, bookmark)
+        if refresh is None:
+            raise own_start.rows_are_lost(reason)
+        return refresh
+
+    def _computed_anew(self, reason: Reason, bookmark: Bookmark) -> Refresh | None:
+        """The rows that differ, whatever that costs; None if the state cannot stay.
+
+        Who reads this model as it was before the run can follow that, and no rebuild.
+        """
         feeds = self._feeds()
         reason = policy.with_advice(reason, feeds)
         how = maintained(self.model, None)
-        if isinstance(how, Reason):
-            raise own_start.not_maintained(how)
-        current = self.model.current_versions()
-        clock = self.model.clock(bookmark)
-        own_start.refuse_losing_rows(reason, self._state_fits(how.layout, current, clock))
+        if isinstance(how, Reason) or not how.comparable:
+            return None
+        current, clock = self.model.current_versions(), self.model.clock(bookmark)
+        if not self._state_fits(how.layout, current, clock):
+            return None
         policy.refuse_under_strict(self.request, reason, feeds)
-        after = replace(bookmark, fingerprint=how.fingerprint, types=how.types)
-        merge = self._committed(
-            recomputing(self.model, recompute(how.layout), current, clock), after, current
+        after = replace(
+            bookmark,
+            fingerprint=how.fingerprint,
+            types=how.types,
+            views=self.model.views,
+            shape=self.model.shape,
         )
-        read = {k: c for k, c in current.items() if c.post != bookmark.sources.get(k)}
+        merge = recomputing(self.model, recompute(how.layout), current, clock)
+        merge = self._committed(merge, after, current)
+        if self.model.reading.text != self.request.sql:
+            self.altered.append(statements.keep_text(self.request, self.model.reading.text))
+        read = {
+            key: change
+            for key, change in current.items()
+            if key in bookmark.sources and change.post != bookmark.sources[key]
+        }
         refresh = self._merged(Strategy.RECOMPUTE, reason, merge, how.layout, bookmark, read, None)
         return replace(refresh, warning=policy.warning(self.request, reason, feeds, "recomputed"))
 
@@ -609,6 +705,8 @@ class Planner:
         return Reason("NOW_MAINTAINED", "the planner has rules for the query now", False)
 
 
+_LONGEST = 200
+"""Characters of the sentence that a commit keeps."""
 _LARGE_FILES = 2**20
 """Bytes of files from which on it pays to mark rows as deleted, which takes jobs of its own."""
 _FIRST = Reason("FIRST_BUILD", "first build", False)
@@ -616,11 +714,14 @@ _CHEAPER = Reason("CHEAPER", "to follow what changed would read more", False)
 """No fallback, though all rows are read: a refresh is wanted because it costs less."""
 _STATE_STAYS = frozenset(
     {
-        "CHANGE_FEED_GAP", "CHANGE_FEED_OFF", "CLOCK_MOVED", "PLAN_TOO_LARGE", "SOURCE_DIFFERS",
+        "CHANGE_FEED_GAP", "CHANGE_FEED_OFF", "CLOCK_MOVED", "LOOP", "LOOP_CUT_OFF",
+        "PLAN_TOO_LARGE", "SOURCE_DIFFERS",
         "SOURCE_RECREATED", "SOURCE_REPLACED",
     }
 )  # fmt: skip
 """What makes it impossible to follow a change, and says nothing against the state."""
+_LOOP = Reason("LOOP", "the loop is run anew over its sources", False)
+_CUT_OFF = Reason("LOOP_CUT_OFF", "a limit cut the loop off at the last refresh", False)
 _CONTINUE = "on_configuration_change: continue"
 _CLOCK_MOVED = Reason(
     "CLOCK_MOVED", "the date or time that the query asks for beside its conditions is another one"
@@ -630,6 +731,14 @@ _CLOCK_MOVED = Reason(
 def _table(key: str) -> str:
     """A source's name without its schema."""
     return key.split(".")[-1]
+
+
+def _loop_without_rules(why: Reason) -> IvmError:
+    """The error of a loop program that Spark would have to run, which it cannot."""
+    return NotYetImplemented(
+        f"Spark cannot run this loop, and the planner has no rules for its model: {why.text}",
+        hint=why.details or "Give what stands behind the loop a model of its own.",
+    )
 
 
 def _refuse_duplicates(columns: list[str]) -> None:

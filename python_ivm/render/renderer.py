@@ -19,6 +19,7 @@ from python_ivm.algebra.columns import ColumnRef, Named, beside, columns_of, fir
 from python_ivm.algebra.nodes import At, Node
 from python_ivm.algebra.walks import ends_in_generate
 from python_ivm.errors import Internal
+from python_ivm.parse.marks import AS_OF_LAST
 from python_ivm.sources.clock import with_literals
 
 E = TypeVar("E", bound=exp.Expr)
@@ -38,7 +39,7 @@ class SourceRelations:
         clock: A literal for each reading of the clock.
     """
 
-    table: Callable[[str, At], exp.Table]
+    table: Callable[[str, At], exp.Table | exp.Subquery]
     changed: Callable[[str, tuple[str, ...], tuple[str, ...] | None], exp.Select]
     stored: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     clock: Mapping[str, exp.Expr] = field(default_factory=dict)
@@ -207,7 +208,7 @@ class Renderer:
         key = (node.source, node.columns, node.net)
         if key not in self._deltas:
             body = self.sources.changed(node.source, node.columns, node.net)
-            short = node.source.split(".")[-1]
+            short = node.source.split(".")[-1].replace(AS_OF_LAST, "_last")
             self._deltas[key] = self.cte(f"delta_{short}", body)
         return aliased(exp.Table(this=_quoted(self._deltas[key])), node.relation)
 
@@ -461,7 +462,7 @@ def union_all(parts: Sequence[exp.Query]) -> exp.Query:
     return result
 
 
-def aliased(table: exp.Table, alias: str) -> exp.Table:
+def aliased(table: exp.Table | exp.Subquery, alias: str) -> exp.Table | exp.Subquery:
     """A table under an alias, which is left out where it is the table's own name."""
     result = table.copy()
     if alias != table.name or table.args.get("db") or table.args.get("version"):

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from python_ivm.algebra.nodes import COUNT, At
+from python_ivm.parse.loops import LOOP_VIEW, NOW
 from python_ivm.parse.parser import DIALECT, quoted_name
 from python_ivm.render.renderer import SourceRelations, bare, stored_as
 from python_ivm.sources.clock import Clock
@@ -28,6 +29,11 @@ def table(parts: tuple[str, ...], version: int | None = None) -> exp.Table:
     return result
 
 
+def no_rows(parts: tuple[str, ...]) -> exp.Subquery:
+    """None of a table's rows."""
+    return exp.Select().from_(table(parts)).select("*").where(exp.false()).subquery()
+
+
 def text(query: exp.Expr) -> str:
     """Spark SQL, one clause a line."""
     return str(bare(query).sql(dialect=DIALECT, pretty=True, copy=False))
@@ -46,11 +52,16 @@ def source_relations(
     """Reads each source at its old or new version, and its change feed in between."""
     stored = {key: found.stored for key, found in sources.items() if found.stored}
 
-    def read(source: str, at: At) -> exp.Table:
+    def read(source: str, at: At) -> exp.Table | exp.Subquery:
         if source == STATE and state is not None:
             return state.copy()
+        if source not in sources and source.startswith(f"{NOW}."):
+            return table((LOOP_VIEW.format(source.partition(".")[2]),))
         found = sources[source]
-        return table(found.parts, (found.pre if at is At.PRE else found.post).version)
+        version = found.pre if at is At.PRE else found.post
+        if version.is_before_all:
+            return no_rows(found.parts)
+        return table(found.parts, version.version)
 
     def changed(source: str, columns: tuple[str, ...], net: tuple[str, ...] | None) -> exp.Select:
         found = sources[source]
@@ -91,9 +102,16 @@ def _netted(
 
 def change_feed(source: SourceChange) -> exp.Select:
     """A SELECT of nothing yet from a source's change feed."""
+    if source.pre.is_before_all:
+        came = exp.alias_(exp.Literal.string("insert"), "_change_type")
+        every = exp.Select().from_(table(source.parts, source.post.version)).select("*", came)
+        return exp.Select().from_(every.subquery("every"))
+    # By name Spark takes the feed for another read of the table (docs/decisions/0005).
+    by_path = ("table_changes_by_path", source.location)
+    function, where = by_path if source.location else ("table_changes", quoted_name(source.parts))
     feed = exp.func(
-        "table_changes",
-        exp.Literal.string(quoted_name(source.parts)),
+        function,
+        exp.Literal.string(where),
         exp.Literal.number(source.pre.version + 1),
         exp.Literal.number(source.post.version),
     )

@@ -70,6 +70,7 @@ class Commit:
         metrics: The operation's metrics, as text or numbers.
         user_metadata: The text that the writer attached.
         new_schema: Whether an overwrite may have given the table other columns or partitions.
+        feed: Whether it switched the change feed on, or off; None if neither.
     """
 
     version: int
@@ -79,6 +80,7 @@ class Commit:
     metrics: Mapping[str, str] = field(default_factory=dict)
     user_metadata: str | None = None
     new_schema: bool = False
+    feed: bool | None = None
 
     @property
     def change(self) -> Change:
@@ -92,9 +94,9 @@ class Commit:
         if self.operation in ("WRITE", "STREAMING UPDATE", "COPY INTO") and self.mode == "Append":
             return Change.INSERTS
         if self.operation == "MERGE":
-            gone = [self._metric(f"numTargetRows{what}") for what in ("Updated", "Deleted")]
+            gone = [self.metric(f"numTargetRows{what}") for what in ("Updated", "Deleted")]
             if all(number == 0 for number in gone):
-                if self._metric("numTargetRowsInserted") != 0:
+                if self.metric("numTargetRowsInserted") != 0:
                     return Change.INSERTS
                 # By schema evolution a MERGE without rows may add columns; a refresh does not.
                 return Change.NONE if is_bookmark(self.user_metadata) else Change.COLUMNS
@@ -108,18 +110,41 @@ class Commit:
         if self.mode not in ("", "Append"):  # how many rows an overwrite removes is not told
             return None
         names = _ROWS.get(self.operation, ())
-        numbers = [self._metric(name) for name in names]
+        numbers = [self.metric(name) for name in names]
         return sum(n for n in numbers if n is not None) if names and None not in numbers else None
+
+    @property
+    def counts(self) -> tuple[int, int, int] | None:
+        """Rows inserted, updated and deleted; None where the history does not tell."""
+        if self.rows is None:
+            return None
+        if self.operation == "MERGE":
+            told = (self.metric(name) or 0 for name in _ROWS["MERGE"])
+            inserted, updated, deleted = told
+            return inserted, updated, deleted
+        if self.operation == "UPDATE":
+            return 0, self.rows, 0
+        return (0, 0, self.rows) if self.operation == "DELETE" else (self.rows, 0, 0)
+
+    @property
+    def bytes_written(self) -> int | None:
+        """The size of the files that it wrote; None where the history does not tell."""
+        for name in ("numTargetBytesAdded", "numOutputBytes", "numAddedBytes"):
+            value = self.metric(name)
+            if value is not None:
+                return value
+        return None
 
     @property
     def bytes_rewritten(self) -> int:
         """The size of the files that were written whole, or replaced for some of their rows."""
         if self.operation == "MERGE":
-            copied = self._metric("numTargetRowsCopied")
-            return (self._metric("numTargetBytesRemoved") or 0) if copied else 0
-        return self._metric("numOutputBytes") or 0
+            copied = self.metric("numTargetRowsCopied")
+            return (self.metric("numTargetBytesRemoved") or 0) if copied else 0
+        return self.metric("numOutputBytes") or 0
 
-    def _metric(self, name: str) -> int | None:
+    def metric(self, name: str) -> int | None:
+        """A metric as a number; None if the history does not tell it."""
         value = self.metrics.get(name)
         return int(value) if value is not None and str(value).lstrip("-").isdigit() else None
 
@@ -132,11 +157,13 @@ class Detail:
         modified: The time of its commit, as its history gives it.
         bytes: The size of its files; None if it is not known.
         version: Its number; None if it is not told.
+        files: How many files it has; None if it is not told.
     """
 
     modified: str
     bytes: int | None
     version: int | None = None
+    files: int | None = None
 
 
 @dataclass(frozen=True)
@@ -180,6 +207,15 @@ class SourceVersion:
         times = (self.timestamp, bookmark.timestamp)
         return all(t.isdigit() for t in times) and int(times[0]) - int(times[1]) > _DAY
 
+    @property
+    def is_before_all(self) -> bool:
+        """Whether it is no version of the table, but none of its rows."""
+        return self.version < 0
+
+
+BEFORE_ALL = SourceVersion(-1, "")
+"""No rows: as the last step saw a source before the first one."""
+
 
 @dataclass(frozen=True)
 class SourceChange:
@@ -192,6 +228,7 @@ class SourceChange:
         change: What happened in between.
         stored: The stored names of columns that the planner calls otherwise.
         rows: How many rows changed, one that changes back and forth each time; None if unknown.
+        location: Where the table lies, if its changes have to be read by that; else empty.
     """
 
     parts: tuple[str, ...]
@@ -200,6 +237,7 @@ class SourceChange:
     change: Change
     stored: Mapping[str, str] = field(default_factory=dict)
     rows: int | None = None
+    location: str = ""
 
     @property
     def changed(self) -> bool:

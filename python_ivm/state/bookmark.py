@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields, replace
 
 from python_ivm.sources.clock import Instant
 from python_ivm.sources.cloned import RECORD, Cloned
@@ -14,9 +14,48 @@ from python_ivm.sources.history import Change, Commit, SourceVersion, is_bookmar
 
 FORMAT = 2
 """The version of the bookmark's format and of the state's layout; another one means a rebuild."""
+_FORMAT = re.compile(r'\{"ivm":(\d+)')
 
 _MINUTE = 60_000
 """In milliseconds, as the times of commits are."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a commit tells of its refresh beside the bookmark, for people and for estimates.
+
+    Attributes:
+        strategy: How the state was refreshed.
+        reason: The code of why.
+        sentence: The same in words, where a line of dbt's log has them.
+        began: When the refresh was asked for, in milliseconds; None if that is not known.
+        rebuild: The milliseconds of the last build; None if they are not known.
+        is_bag: Whether the state's rows have no keys, so that Delta counts a row that changed as
+            one that went and one that came.
+        fallback: Whether all rows were read where one would expect to follow what changed.
+        optimized: The number of the refresh at which the state's files were last written anew;
+            None if that is not known.
+        vacuumed: When files that no version needs were last removed, in milliseconds; None
+            likewise. A build counts, as it leaves none of its own.
+    """
+
+    strategy: str
+    reason: str
+    sentence: str = ""
+    began: int | None = None
+    rebuild: int | None = None
+    is_bag: bool = False
+    fallback: bool = False
+    optimized: int | None = None
+    vacuumed: int | None = None
+
+    @staticmethod
+    def of(value: object) -> Told | None:
+        """Read what :meth:`Bookmark.text` wrote; None if nothing was."""
+        if not isinstance(value, Mapping):
+            return None
+        known = {field.name for field in fields(Told)}
+        return Told(**{str(key): told for key, told in value.items() if key in known})
 
 
 @dataclass(frozen=True)
@@ -43,8 +82,10 @@ class Bookmark:
             and of the settings; empty where that is not known.
         clone: The state that this one is a clone of, if it is one.
         storage: How its rows are stored, as :meth:`Storage.value` gives it.
+        told: What its commit tells of the refresh; None if it is of an older version.
         start: Code and text of why the state was emptied, while its first rows are still to come;
             only models that read their own rows are built in these two steps.
+        cut_off: Whether a loop reached a limit, so that the rows are not all of the query's.
     """
 
     query: str
@@ -64,7 +105,9 @@ class Bookmark:
     shape: str = ""
     clone: Cloned | None = None
     storage: Mapping[str, object] = field(default_factory=dict)
+    told: Told | None = None
     start: tuple[str, ...] = ()
+    cut_off: bool = False
 
     def text(self) -> str:
         """The bookmark as one line of JSON."""
@@ -88,7 +131,9 @@ class Bookmark:
                 "shape": self.shape,
                 RECORD: self.clone.value() if self.clone is not None else None,
                 "storage": dict(self.storage),
+                "told": asdict(self.told) if self.told is not None else None,
                 "start": list(self.start),
+                "cut_off": self.cut_off,
             },
         )
 
@@ -119,10 +164,49 @@ class Bookmark:
                 shape=data.get("shape", ""),
                 clone=Cloned.of(data.get(RECORD)),
                 storage=data.get("storage", {}),
+                told=Told.of(data.get("told")),
                 start=tuple(data.get("start", ())),
+                cut_off=bool(data.get("cut_off")),
             )
         except (ValueError, KeyError, TypeError, IndexError):
             return None
+
+
+def is_newer(text: str | None) -> bool:
+    """Whether a commit's user metadata is a bookmark of a format that is yet to come."""
+    found = _FORMAT.match(text or "")
+    return found is not None and int(found[1]) > FORMAT
+
+
+def telling(text: str, told: Told) -> str:
+    """A bookmark's text that tells this of its refresh."""
+    bookmark = Bookmark.of(text)
+    return text if bookmark is None else replace(bookmark, told=told).text()
+
+
+def build_time(found: Found) -> int | None:
+    """The milliseconds of a state's last build, as its newest bookmark knows them.
+
+    A build's own bookmark was written before it was done: it is known by its commit's time.
+    """
+    told = found.bookmark.told if found.bookmark is not None else None
+    if told is None:
+        return None
+    return taken(told, found.commit) if told.strategy == "full" else told.rebuild
+
+
+def taken(told: Told, commit: Commit | None) -> int | None:
+    """The milliseconds from when a refresh was asked for to its commit; None if not known."""
+    if commit is None or told.began is None or not commit.timestamp.isdigit():
+        return None
+    took = int(commit.timestamp) - told.began
+    return took if took >= 0 else None
+
+
+def cut_off(text: str) -> str:
+    """A bookmark's text of a state whose loop reached a limit."""
+    bookmark = Bookmark.of(text)
+    return text if bookmark is None else replace(bookmark, cut_off=True).text()
 
 
 @dataclass(frozen=True)

@@ -168,7 +168,7 @@ def test_an_engine_that_refuses_java_is_no_error(said: list[str]) -> None:
 @pytest.mark.parametrize(
     ("profile", "facts", "told"),
     [
-        ({}, Facts("4.2.0", "4.2.0", False), "dbt-sparkivm server start"),
+        ({}, Facts("4.2.0", "4.2.0", False), "resident: true"),
         ({"master": "yarn"}, Facts("4.2.0", "4.2.0", False), None),
         ({"method": "connect"}, Facts("4.2.0", "4.2.0", False), None),
         ({"method": "connect"}, Facts("4.1.0", "4.2.0", False), "PySpark is 4.2.0, Spark is 4.1.0"),
@@ -179,14 +179,6 @@ def test_advice(profile: dict[str, Any], facts: Facts, told: str | None) -> None
     found = list(advice(credentials(**profile), facts))
     assert len(found) == (told is not None)
     assert told is None or told in found[0]
-
-
-def test_a_slow_poll_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = credentials()
-    made.method = "thrift"  # type: ignore[assignment]
-    assert "poll_interval is 5" in next(advice(made, Facts("4.2.0", "4.2.0", False)))
-    made.poll_interval = 1
-    assert not list(advice(made, Facts("4.2.0", "4.2.0", False)))
 
 
 def test_a_package_that_is_not_there() -> None:

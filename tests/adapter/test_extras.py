@@ -5,11 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pytest
-
 from dbt.adapters.sparkivm.connection.extras import MODULES
 
-STARTS_SPARK = {"connection.in_process", "connection.launch", "server.lifecycle"}
+STARTS_SPARK = {
+    "connection.in_process",
+    "connection.launch",
+    "server.automatic",
+    "server.lifecycle",
+}
 """The modules that import PySpark; they are loaded when a Spark is started."""
 
 WITHOUT = """
@@ -28,24 +31,23 @@ for package in (python_ivm, ours):
         except ModuleNotFoundError as error:
             print(module.name.removeprefix("dbt.adapters.sparkivm."), error.name.split(".")[0])
 """
-CONNECT = """
-from types import SimpleNamespace
-from dbt.adapters.sparkivm import SparkIvmCredentials
-from dbt.adapters.sparkivm.connection.connect import new_session
-try:
-    made = SparkIvmCredentials(method="{method}", schema="s", host="{host}", database=None)
-    if made.is_connect:
-        new_session(made)
-except Exception as error:
-    print(error.msg)
-"""
-SERVER = """
+MESSAGES = """
 from pathlib import Path
 from click.testing import CliRunner
+from dbt.adapters.sparkivm import SparkIvmCredentials
 from dbt.adapters.sparkivm.cli import main
+from dbt.adapters.sparkivm.connection.connect import new_session
+for method in {methods}:
+    host = "sc://localhost" if method == "connect" else "localhost"
+    try:
+        made = SparkIvmCredentials(method=method, schema="s", host=host, database=None)
+        if made.is_connect:
+            new_session(made)
+    except Exception as error:
+        print(error.msg)
 with CliRunner().isolated_filesystem():
     Path("dbt_project.yml").write_text("name: shop")
-    print(CliRunner().invoke(main, ["server", "stop"]).output)
+    print("server:", CliRunner().invoke(main, ["server", "stop"]).output)
 """
 
 
@@ -64,15 +66,12 @@ def test_all_but_what_starts_spark_is_imported_without_pyspark() -> None:
     assert {line.split()[1] for line in lines} == {"pyspark"}
 
 
-@pytest.mark.parametrize("method", MODULES)
-def test_a_method_without_its_packages_names_the_extra(method: str) -> None:
-    host = "sc://localhost" if method == "connect" else "localhost"
-    program = CONNECT.format(method=method, host=host)
-    message = told(program, *MODULES[method])
-    assert f"method: {method} needs further packages" in message
-    assert f"pip install 'dbt-sparkivm[{method}]'" in message
-    assert ", ".join(MODULES[method]) in message
-
-
-def test_the_resident_spark_without_its_packages_names_the_extra() -> None:
-    assert "pip install 'dbt-sparkivm[connect]'" in told(SERVER, "pyspark")
+def test_a_method_without_its_packages_names_the_extra() -> None:
+    every = {module for modules in MODULES.values() for module in modules}
+    message = told(MESSAGES.format(methods=list(MODULES)), *every)
+    for method, modules in MODULES.items():
+        assert (
+            f"method: {method} needs further packages: pip install 'dbt-sparkivm[{method}]'. "
+            f"(Not installed: {', '.join(modules)}.)"
+        ) in message
+    assert "server: Error: method: connect needs further packages" in message

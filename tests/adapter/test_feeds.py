@@ -33,6 +33,16 @@ def test_views_and_ephemeral_models_are_read_through() -> None:
     assert found & {"s", "n", "i", "deep", "c"} == {"s", "n", "i", "c"}
 
 
+def test_a_source_that_a_seed_loads_is_that_seed() -> None:
+    nodes = graph(
+        loaded="seed", other="seed", v="view < source.shop.orders", m="incremental_ivm < v"
+    )
+    nodes["nodes"]["loaded"] |= {"schema": "RAW", "alias": "raw_orders"}
+    nodes["nodes"]["other"] |= {"schema": "main", "alias": "raw_orders"}
+    nodes["sources"] = {"source.shop.orders": {"schema": "raw", "identifier": "raw_orders"}}
+    assert followed(nodes) == {"v", "loaded"}
+
+
 def test_nothing_is_followed_without_maintained_models() -> None:
     assert followed(graph(s="seed", v="view < s", t="table < v")) == frozenset()
 

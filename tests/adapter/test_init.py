@@ -15,18 +15,20 @@ from dbt.cli.main import cli
 from dbt.version import _get_adapter_plugin_names
 
 from dbt.adapters.sparkivm import SparkIvmCredentials
+from dbt.adapters.sparkivm.connection import extras
 from dbt.include.sparkivm import PACKAGE_PATH
 
 CHOICES = {
     "session": ("1", "", "", ""),
     "session on a cluster": ("1", "yarn", "shop", "4"),
-    "resident": ("2", "", "", ""),
-    "connect": ("3", "", "", "", "", ""),
-    "connect with a token": ("3", "sc://far:1", "hush", "true", "shop", "2"),
-    "thrift": ("4", "", "", "", "", "", ""),
-    "http": ("5", "org.databricks.com", "", "", "0123-4", "hush", "", "", ""),
-    "odbc to a warehouse": ("6", "org.databricks.com", "", "", "1", "abc", "hush", "", ""),
-    "odbc to a cluster": ("6", "org.databricks.com", "", "", "2", "012", "", "hush", "", ""),
+    "resident by itself": ("2", "", "", ""),
+    "resident": ("3", "", "", ""),
+    "connect": ("4", "", "", "", "", ""),
+    "connect with a token": ("4", "sc://far:1", "hush", "true", "shop", "2"),
+    "thrift": ("5", "", "", "", "", ""),
+    "http": ("6", "org.databricks.com", "", "", "0123-4", "hush", "", ""),
+    "odbc to a warehouse": ("7", "org.databricks.com", "", "", "1", "abc", "hush", "", ""),
+    "odbc to a cluster": ("7", "org.databricks.com", "", "", "2", "012", "", "hush", "", ""),
 }
 ALWAYS = {"type": "sparkivm", "schema": "default", "threads": 1}
 MADE: dict[str, dict[str, Any]] = {
@@ -35,6 +37,7 @@ MADE: dict[str, dict[str, Any]] = {
         **{"method": "session", "master": "yarn"},
         **{"schema": "shop", "threads": 4},
     },
+    "resident by itself": {"method": "session", "resident": True, "master": "local[*]"},
     "resident": {"method": "connect", "master": "local[*]"},
     "connect": {
         **{"method": "connect", "host": "sc://localhost:15002"},
@@ -46,11 +49,11 @@ MADE: dict[str, dict[str, Any]] = {
     },
     "thrift": {
         **{"method": "thrift", "host": "localhost", "port": 10000},
-        **{"user": "dbt", "poll_interval": 1},
+        **{"user": "dbt"},
     },
     "http": {
         **{"method": "http", "host": "org.databricks.com", "port": 443, "organization": "0"},
-        **{"cluster": "0123-4", "token": "hush", "poll_interval": 1},
+        **{"cluster": "0123-4", "token": "hush"},
     },
     "odbc to a warehouse": {
         **{"method": "odbc", "host": "org.databricks.com", "port": 443, "endpoint": "abc"},
@@ -70,6 +73,7 @@ def drivers(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("ThriftState", "THttpClient", "hive"):
         monkeypatch.setattr(dbt_spark, name, object())
     monkeypatch.setitem(sys.modules, "pyodbc", ModuleType("pyodbc"))
+    monkeypatch.setattr(extras, "MODULES", {})
 
 
 @pytest.mark.usefixtures("drivers")

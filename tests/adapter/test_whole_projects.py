@@ -92,6 +92,20 @@ def test_a_shop(make_project: MakeProject) -> None:
     assert project.sql("select lifetime_value from customers where customer_id = 3") == [(2.5,)]
 
 
+def test_a_source_that_a_seed_loads_is_followed(project: DbtProject) -> None:
+    """Example data as public projects have it: loaded by `dbt seed`, read by `source()`."""
+    source = "{name: shop, schema: '{{ target.schema }}', tables: [{name: raw_orders}]}"
+    project.write({"models/sources.yml": f"sources:\n  - {source}\n"})
+    project.write({"seeds/raw_orders.csv": "id,amount\n1,10\n2,5\n"})
+    project.models(m=IVM + "select sum(amount) as total from {{ source('shop', 'raw_orders') }}")
+    assert project.dbt("seed").success
+    assert "warning" not in project.run().response("m")
+    project.write({"seeds/raw_orders.csv": "id,amount\n1,10\n2,6\n"})
+    assert project.dbt("seed").success
+    assert project.run().response("m")["strategy"] == "incremental"
+    assert project.sql("select * from m") == [(16,)]
+
+
 def provider(project: DbtProject, table: str) -> str:
     rows = project.sql(f"describe extended {table}")
     return next(row[1] for row in rows if row[0] == "Provider")
@@ -149,3 +163,24 @@ def test_buckets_and_a_format_of_the_users_are_kept(make_project: MakeProject) -
     )
     build(project)
     assert provider(project, "a") == "delta"
+
+
+def test_a_column_that_a_merge_would_not_find_is_named(project: DbtProject) -> None:
+    def model(key: str, query: str) -> None:
+        config = f"materialized='incremental', unique_key={key}"
+        project.models(m=f"{{{{ config({config}) }}}} {query}")
+
+    model("'k'", "select 1 as k, 2 as v")
+    build(project)
+    for key, query, told in (
+        ("'K'", "select 1 as k", "query does not have the column 'v' any more"),
+        ("['k', 'j']", "select 1 as k, 2 as v", "the column 'j', which the model's query does not"),
+        ("'`j`'", "select 1 as k, 2 as v, 3 as j", "'j', which the table "),
+    ):
+        model(key, query)
+        failed = project.dbt("run")
+        assert not failed.success and told in failed.message("m"), failed.message("m")
+    # An expression is left to Spark.
+    model("'k + 0'", "select 1 as k, 3 as v")
+    build(project)
+    assert project.sql("select * from m") == [(1, 3)]

@@ -18,6 +18,7 @@ from dbt.tests.fixtures.project import *  # noqa: F403
 from dbt.tests.fixtures.project import TestProjInfo
 
 from tests.conformance.dialect import statements
+from tests.conformance.outcomes import Recorder
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -25,6 +26,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--ivm-conformance", action="store_true", help="run dbt's own tests of adapters"
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep what the tests do, if all of them may run."""
+    if config.getoption("ivm_conformance", False) and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Recorder())
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -64,7 +71,9 @@ def project(
     run_sql = project_setup.run_sql
 
     def run_each(sql: str, fetch: str | None = None) -> Any:
-        results = [run_sql(statement, fetch=fetch) for statement in statements(sql)]
+        # `{project.database}.` in a suite's own text: a session has none.
+        found = statements(sql.replace(f"{project_setup.database}.", ""))
+        results = [run_sql(statement, fetch=fetch) for statement in found]
         return results[-1] if results else None
 
     monkeypatch_class.setattr(project_setup, "run_sql", run_each)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from dbt.tests.adapter.basic.test_adapter_methods import BaseAdapterMethod
 from dbt.tests.adapter.basic.test_base import BaseSimpleMaterializations
 from dbt.tests.adapter.basic.test_empty import BaseEmpty
@@ -39,6 +40,7 @@ class TestIncrementalBadStrategy(BaseIncrementalBadStrategy):
     pass
 
 
+@pytest.mark.quick
 class TestEphemeral(BaseEphemeral):
     pass
 
@@ -47,10 +49,12 @@ class TestEmpty(BaseEmpty):
     pass
 
 
+@pytest.mark.quick
 class TestGenericTests(BaseGenericTests):
     pass
 
 
+@pytest.mark.quick
 class TestSingularTests(BaseSingularTests):
     pass
 
@@ -67,5 +71,6 @@ class TestSnapshotTimestamp(BaseSnapshotTimestamp):
     pass
 
 
+@pytest.mark.quick
 class TestAdapterMethod(BaseAdapterMethod):
     pass

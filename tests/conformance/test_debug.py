@@ -27,6 +27,7 @@ class TestDebug(BaseDebugPostgres):
         return {"test": {"outputs": targets, "target": "default"}}
 
 
+@pytest.mark.quick
 class TestDebugProfileVariable(BaseDebugProfileVariable):
     """A test: the suite has none for it."""
 

@@ -88,6 +88,7 @@ class TestPrePostModelHooksOnSeedsPlusPrefixedWhitespace(
     pass
 
 
+@pytest.mark.quick
 class TestHooksRefsOnSeeds(BaseHooksRefsOnSeeds):
     pass
 

@@ -24,6 +24,7 @@ class TestIncrementalOnSchemaChange(BaseIncrementalOnSchemaChange):
     pass
 
 
+@pytest.mark.quick
 class TestMergeExcludeColumns(BaseMergeExcludeColumns):
     pass
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from dbt.tests.adapter.persist_docs.test_persist_docs import (
     BasePersistDocs,
     BasePersistDocsAllColumnsMissing,
@@ -16,6 +17,7 @@ class TestPersistDocs(BasePersistDocs):
     pass
 
 
+@pytest.mark.quick
 class TestPersistDocsColumnMissing(BasePersistDocsColumnMissing):
     pass
 

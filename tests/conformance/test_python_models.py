@@ -29,6 +29,7 @@ class TestPythonIncremental(BasePythonIncrementalTests):
     pass
 
 
+@pytest.mark.quick
 class TestPythonMetaGet(BasePythonMetaGetTests):
     pass
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from dbt.tests.adapter.query_comment.test_query_comment import (
     BaseEmptyQueryComments,
     BaseMacroArgsQueryComments,
@@ -20,6 +21,7 @@ class TestMacroQueryComments(BaseMacroQueryComments):
     pass
 
 
+@pytest.mark.quick
 class TestMacroArgsQueryComments(BaseMacroArgsQueryComments):
     pass
 

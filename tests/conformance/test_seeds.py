@@ -50,6 +50,7 @@ class TestSeedCustomSchema(BaseSeedCustomSchema):
     pass
 
 
+@pytest.mark.quick
 class TestSeedWithUniqueDelimiter(BaseSeedWithUniqueDelimiter):
     pass
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from dbt.tests.adapter.dbt_show.test_dbt_show import (
     BaseShowDoesNotHandleDoubleLimit,
     BaseShowLimit,
@@ -13,6 +14,7 @@ class TestShowLimit(BaseShowLimit):
     pass
 
 
+@pytest.mark.quick
 class TestShowSqlHeader(BaseShowSqlHeader):
     pass
 

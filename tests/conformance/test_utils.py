@@ -112,6 +112,7 @@ class TestDateAdd(BaseDateAdd):
     pass
 
 
+@pytest.mark.quick
 class TestDateDiff(BaseDateDiff):
     pass
 
@@ -149,6 +150,7 @@ class TestGetPowersOfTwo(BaseGetPowersOfTwo):
     pass
 
 
+@pytest.mark.quick
 class TestHash(BaseHash):
     pass
 
@@ -165,6 +167,7 @@ class TestLength(BaseLength):
     pass
 
 
+@pytest.mark.quick
 class TestListagg(BaseListagg):
     pass
 
@@ -189,6 +192,7 @@ class TestRight(BaseRight):
     pass
 
 
+@pytest.mark.quick
 class TestSafeCast(BaseSafeCast):
     pass
 

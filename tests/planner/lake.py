@@ -18,6 +18,7 @@ import sqlglot
 from sqlglot import exp
 
 from python_ivm.algebra.nodes import FEED_COLUMNS
+from python_ivm.loops.run import LoopRun
 from python_ivm.optimize.cost import Execution
 from python_ivm.parse import clock_calls as clock
 from python_ivm.parse.modifiers import without_order
@@ -28,6 +29,7 @@ from python_ivm.refresh.request import Options, Request
 from python_ivm.refresh.statement import Kind, Refresh, Statement, Strategy
 from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.render.renderer import union_all
+from python_ivm.rows.circuit import Result
 from python_ivm.sources.clock import Instant
 from python_ivm.sources.history import Commit, DataFile, Detail, SourceVersion
 from tests.planner import generators
@@ -41,6 +43,8 @@ _LOWEST_MODE = """create macro lowest_mode(x) as list_min(list_transform(
     list_filter(map_entries(histogram(x)), lambda e: e.value = list_max(map_values(histogram(x)))),
     lambda e: e.key))"""
 
+
+_FEEDS = ("table_changes", "table_changes_by_path")
 
 _OPERATIONS = {
     Kind.BUILD: "CREATE OR REPLACE TABLE AS SELECT",
@@ -78,6 +82,7 @@ class Lake:
         self.models: dict[str, str] = {}
         self.now = instant("2024-05-01 12:00:00")
         self.executed: list[Statement] = []
+        self.looped = Result()
         self.asked: list[str] = []
         self.functions: list[str] = []
         self.defined: dict[str, tuple[str, str]] = {}
@@ -194,12 +199,16 @@ class Lake:
         """Run one of a refresh's statements and commit it to the state's history."""
         self.executed.append(statement)
         state = f"{model}__ivm_state"
-        if statement.kind not in (Kind.KEEP_VIEW, Kind.TUNE, Kind.ALTER):
+        if statement.loop is not None:
+            self.show_loop(statement.loop)
+        elif statement.kind not in (Kind.KEEP_VIEW, Kind.TUNE, Kind.ALTER):
             self.db.execute(self.duck(statement.sql))
         if statement.kind is Kind.CREATE_VIEW:
             self._note_view(model, statement.sql)
         if statement.kind is Kind.BUILD:
             self.kept[state] = _properties(statement.sql)
+        if statement.kind is Kind.ALTER:
+            self.kept.setdefault(state, {}).update(_properties(statement.sql))
         if statement.writes_data:
             commits = self.commits.setdefault(state, [])
             operation = _OPERATIONS[statement.kind]
@@ -214,6 +223,29 @@ class Lake:
             if "__ivm_count__" in names and "delta.constraints" not in statement.sql:
                 least = self.db.execute(f"select min(__ivm_count__) from s.{state}").fetchone()[0]
                 assert least is None or least >= 0, "negative multiplicity in the state"
+
+    def show_loop(self, loop: LoopRun) -> None:
+        """Run a loop, and show its rows as tables."""
+        relations, self.looped = loop.run(self._named_rows)
+        for relation in relations:
+            body = ", ".join(
+                f'"{name}" {exp.DataType.build(str(kind), dialect="spark").sql("duckdb")}'
+                for name, kind in relation.columns
+            )
+            self.db.execute(f'create or replace temp table "{relation.name}" ({body})')
+            rows = relation.all_rows
+            marks = f"({', '.join('?' for _ in relation.columns)})"
+            for start in range(0, len(rows), 1000):
+                some = rows[start : start + 1000]
+                self.db.execute(
+                    f'insert into "{relation.name}" values {", ".join([marks] * len(some))}',
+                    [value for row in some for value in row],
+                )
+
+    def _named_rows(self, sql: str) -> list[dict[str, Any]]:
+        result = self.db.execute(self.duck(sql))
+        names = [column[0] for column in result.description]
+        return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
     def _note_view(self, model: str, statement: str) -> None:
         text = statement.split(" AS\n", 1)[1]
@@ -265,9 +297,7 @@ class Lake:
                 name = exp.to_identifier(f"{table.name}@{version.expression.name}", quoted=True)
                 table.set("this", name)
                 table.set("version", None)
-            elif (
-                isinstance(table.this, exp.Anonymous) and table.this.name.lower() == "table_changes"
-            ):
+            elif isinstance(table.this, exp.Anonymous) and table.this.name.lower() in _FEEDS:
                 table.replace(self._feed(table.this.expressions))
         for call in list(tree.find_all(exp.Anonymous)):
             if call.name.lower() == "xxhash64":
@@ -297,7 +327,7 @@ class Lake:
 
     def _feed(self, arguments: Sequence[exp.Expression]) -> exp.Expression:
         name, first, last = (a.name for a in arguments)
-        table = name.replace("`", "").split(".")[-1]
+        table = re.split(r"[./]", name.replace("`", ""))[-1]
         parts = [
             exp.select("*").from_(exp.table_(f"{table}@feed{version}", db="s", quoted=True))
             for version in range(int(first), int(last) + 1)
@@ -368,6 +398,10 @@ class Lake:
     def properties(self, parts: tuple[str, ...]) -> Mapping[str, str]:
         """Every source has a change feed, and every state its query."""
         return {"delta.enableChangeDataFeed": "true", **self.kept.get(parts[-1].lower(), {})}
+
+    def location(self, parts: tuple[str, ...]) -> str:
+        """Where a table lies."""
+        return f"file:/lake/{parts[-1].lower()}"
 
     def namespace(self) -> tuple[str, str]:
         """Where names without a schema are looked up."""

@@ -27,12 +27,15 @@ ORDER = (
     "functions",
     "qualify",
     "bind",
+    "rows",
     "delta",
     "state",
     "optimize",
     "render",
+    "loops",
     "refresh",
     "explain",
+    "operate",
 )
 """The folders of the planner; each imports those before it only."""
 

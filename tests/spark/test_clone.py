@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import shutil
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +23,7 @@ from tests.spark.workbench import SETTINGS, Bench, View
 
 pytestmark = pytest.mark.spark
 
+ROOT = Path(__file__).parents[2]
 IVM = "{{ config(materialized='incremental_ivm') }}\n"
 MODELS = {
     "totals": IVM + "select customer, sum(amount) as total from {{ ref('orders') }} group by 1",
@@ -111,6 +115,47 @@ def test_slim_ci(lanes: Lanes) -> None:
     assert lanes.rows(lanes.ci, "by_name") == [("ANN", 1, 10), ("BOB", 1, 12)]
     assert [lanes.version(state) for state in prod_states] == before
     assert lanes.rows(lanes.prod, "by_name") == [("ANN", 1, 15), ("BOB", 1, 7)]
+
+
+def commands(page: Path) -> list[list[str]]:
+    """The commands that a page shows, each in its words."""
+    blocks = re.findall(r"```console\n(.*?)```", page.read_text(), re.S)
+    return [shlex.split(line) for line in "".join(blocks).splitlines()]
+
+
+def test_the_commands_that_the_page_shows(lanes: Lanes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(lanes.project.root)
+
+    def run(command: list[str]) -> DbtResult | None:
+        if command[0] != "dbt":
+            subprocess.run(command, check=True)
+            return None
+        result = lanes.project.dbt(*command[1:])
+        assert result.success, (command, result.log or result.exception)
+        return result
+
+    *in_production, clone, build, clone_again = commands(ROOT / "docs/ci.md")
+    for command in in_production:
+        run(command)
+    cloned = run(clone)
+    assert cloned is not None and set(cloned.results) == {*MODELS, "orders", "customers"}
+
+    # The pull request changes a query, and leaves the one below it as it is.
+    states = [f"{lanes.prod}.{name}__ivm_state" for name in ("totals", "by_name")]
+    before = [lanes.version(state) for state in states]
+    changed = MODELS["by_name"].replace("sum(t.total) as total", "max(t.total) as largest")
+    lanes.project.models(by_name=changed)
+    built = run(build)
+    assert built is not None and set(built.results) == {"by_name"}
+    assert built.response("by_name")["reason"] == "QUERY_CHANGED"
+    assert lanes.rows(lanes.ci, "by_name") == [("ANN", 1, 15), ("BOB", 1, 7)]
+    assert [lanes.version(state) for state in states] == before
+
+    again = run(clone_again)
+    assert again is not None and "clone of" in again.message("by_name")
+    assert lanes.rows(lanes.ci, "by_name") == lanes.rows(lanes.prod, "by_name")
+    noop = lanes.in_ci("run", "--select", "totals")
+    assert noop.response("totals")["strategy"] == "noop"
 
 
 def consistent(view: View) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from argparse import Namespace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from dbt_common.exceptions import DbtBaseException
 from dbt.adapters.sparkivm.connection import extras, resident
 from dbt.adapters.sparkivm.connection.settings import project_folder
 from dbt.adapters.sparkivm.credentials import SparkIvmCredentials
+from dbt.adapters.sparkivm.operations.commands import COMMANDS
 
 _EXISTING = click.Path(exists=True, file_okay=False, path_type=Path)
 _project = click.option(
@@ -26,6 +28,10 @@ _project = click.option(
 @click.group()
 def main() -> None:
     """Tools around dbt projects with the adapter sparkivm."""
+
+
+for _command in COMMANDS:
+    main.add_command(_command)
 
 
 @main.group()
@@ -76,6 +82,10 @@ def status(project_dir: Path) -> None:
         raise SystemExit(1)
     state = "running" if found.ready else "starting"
     click.echo(f"{state}: {found.url}, process {found.pid}")
+    if found.idle_minutes is not None:
+        click.echo(f"started by dbt, ends after {found.idle_minutes:g} minutes without use")
+    if (memory := _memory(found.pid)) is not None:
+        click.echo(f"memory in use: {memory:,} MB")
     click.echo(f"token in {resident.state_file(folder)}, log in {folder / 'server.log'}")
     if not found.ready:
         raise SystemExit(1)
@@ -93,6 +103,17 @@ def stop(project_dir: Path) -> None:
     except DbtBaseException as error:
         raise click.ClickException(getattr(error, "msg", str(error))) from None
     click.echo("stopped" if stopped else "not running")
+
+
+def _memory(pid: int) -> int | None:
+    """A process's memory in MB, as the operating system tells it; None if it does not."""
+    try:
+        told = subprocess.run(
+            ["ps", "-o", "rss=", "-p", str(pid)], capture_output=True, text=True, check=True
+        )
+        return int(told.stdout) // 1024
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return None
 
 
 def _folder(project_dir: Path) -> Path:

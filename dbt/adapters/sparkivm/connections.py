@@ -9,9 +9,12 @@ from pathlib import Path
 
 from dbt.adapters.contracts.connection import AdapterRequiredConfig, Connection, ConnectionState
 from dbt.adapters.events.logging import AdapterLogger
-from dbt.adapters.spark.connections import SparkConnectionManager
+from dbt.adapters.spark.connections import PyhiveConnectionWrapper, SparkConnectionManager
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.sparkivm.connection import extras, resident
+from dbt.adapters.sparkivm.connection.polling import PatientPolling
+from dbt.adapters.sparkivm.connection.settings import project_folder
 from dbt.adapters.sparkivm.log import waiting
 
 logger = AdapterLogger("SparkIvm")
@@ -42,8 +45,18 @@ class SparkIvmConnectionManager(SparkConnectionManager):
             return connection
         if not credentials.in_session:
             with waiting(f"Waiting for Spark at {credentials.host} ..."):
-                return super().open(connection)
+                opened = super().open(connection)
+            if isinstance(opened.handle, PyhiveConnectionWrapper):
+                opened.handle = PatientPolling(opened.handle)
+            return opened
         # Each imports its own half of PySpark, which takes a while.
+        if credentials.resident:
+            extras.require("connect")
+            from dbt.adapters.sparkivm.server.automatic import ensure
+
+            ensure(credentials)
+        elif credentials.is_session:
+            _stop_unasked(project_folder(credentials.project_root))
         if credentials.is_connect:
             from dbt.adapters.sparkivm.connection.connect import new_handle
         else:
@@ -74,6 +87,15 @@ class SparkIvmConnectionManager(SparkConnectionManager):
         except DbtRuntimeError:
             logger.debug(f"Error while running:\n{sql}")
             raise
+
+
+def _stop_unasked(folder: Path) -> None:
+    """Stop a resident Spark that started by itself while the profile still said so."""
+    server = resident.find(folder)
+    if server is not None and server.idle_minutes is not None:
+        from dbt.adapters.sparkivm.server.automatic import leave_none
+
+        leave_none(folder)
 
 
 def _project_root(profile: AdapterRequiredConfig) -> Path:

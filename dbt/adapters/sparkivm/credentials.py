@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,12 +38,16 @@ class SparkIvmCredentials(SparkCredentials):
         host: for `connect` its URL, `sc://host:port`; without, the project's resident Spark.
         master: where a session, or the resident Spark, runs: `local[*]`, `local[4]`,
             `spark://host:7077`, `yarn`, ...
+        resident: whether dbt starts the project's resident Spark by itself, and leaves it running.
+        resident_idle_minutes: after how long without use that one ends.
         server_side_parameters: Spark settings, as written by the user; the values of YAML
             (booleans, numbers) become Spark's texts. They win over every default of ours.
     """
 
     method: Method = Method.SESSION  # type: ignore[assignment]
     master: str = "local[*]"
+    resident: bool = False
+    resident_idle_minutes: float = 30.0
     # dbt-spark says dict[str, str], and dbt then refuses a plain `true` or `8` of YAML.
     server_side_parameters: dict[str, Any] = field(default_factory=dict)
 
@@ -51,8 +56,8 @@ class SparkIvmCredentials(SparkCredentials):
 
         Raises:
             DbtRuntimeError: a package that the method needs is missing; as dbt-spark says it, e.g.
-                for a missing `schema`, or a missing `host` of a method that has one; or `host` is
-                no URL of Spark Connect.
+                for a missing `schema`, or a missing `host` of a method that has one; `host` is no
+                URL of Spark Connect; or `resident` asks for what the method does not have.
         """
         # Set by the connection manager: a profile does not know which project it is used for.
         self.project_root: Path | None = None
@@ -64,6 +69,8 @@ class SparkIvmCredentials(SparkCredentials):
         if self.is_session or (self.host is not None and not self.is_connect):
             extras.require(self.method)  # before dbt-spark, whose advice names its own extras
         host = self.host
+        if self.resident:
+            self._check_resident(host)
         if self.in_session and host is None:
             self.host = "localhost"  # dbt-spark asks every method for a host
         super().__post_init__()
@@ -78,15 +85,32 @@ class SparkIvmCredentials(SparkCredentials):
             # dbt-spark turns ANSI off, whatever the profile says.
             self.server_side_parameters[ANSI] = ansi
 
+    def _check_resident(self, host: str | None) -> None:
+        is_connect = self.method == Method.CONNECT
+        if self.method not in (Method.SESSION, Method.CONNECT) or (is_connect and host):
+            what = f"method: {self.method}" + (" with a host" if is_connect else "")
+            raise DbtRuntimeError(
+                f"resident: true starts a Spark on this machine, and {what} reaches another one: "
+                "set method: session, or leave resident out"
+            )
+        if sys.platform == "win32":
+            raise DbtRuntimeError(
+                "resident: true needs Linux or macOS: on Windows use WSL, or leave resident out"
+            )
+        if self.resident_idle_minutes <= 0:
+            raise DbtRuntimeError(
+                f"resident_idle_minutes is {self.resident_idle_minutes:g}: it must be above 0"
+            )
+
     @property
     def is_session(self) -> bool:
         """Whether Spark runs in this process (`method: session`)."""
-        return bool(self.method == Method.SESSION)
+        return bool(self.method == Method.SESSION) and not self.resident
 
     @property
     def is_connect(self) -> bool:
-        """Whether Spark is reached by Spark Connect (`method: connect`)."""
-        return bool(self.method == Method.CONNECT)
+        """Whether Spark is reached by Spark Connect: `method: connect`, or a resident Spark."""
+        return bool(self.method == Method.CONNECT) or self.resident
 
     @property
     def in_session(self) -> bool:
@@ -115,6 +139,8 @@ class SparkIvmCredentials(SparkCredentials):
     def _connection_keys(self) -> tuple[str, ...]:
         # Not server_side_parameters: `dbt debug` prints these, and a secret may be there.
         if self.in_session:
+            if self.resident:
+                return "method", "master", "resident", "resident_idle_minutes", "schema"
             return "method", "host" if self.is_connect else "master", "schema"
         return ("method", *super()._connection_keys())
 

@@ -7,12 +7,13 @@ from dbt.adapters.spark.impl import SparkAdapter
 from dbt.adapters.sparkivm.bridge.grants import GrantsMixin
 from dbt.adapters.sparkivm.bridge.names import NamesMixin
 from dbt.adapters.sparkivm.bridge.orphans import OrphansMixin
-from dbt.adapters.sparkivm.bridge.previous import PreviousMixin
 from dbt.adapters.sparkivm.commands.catalog import CatalogMixin
 from dbt.adapters.sparkivm.configs.header import HeaderMixin
+from dbt.adapters.sparkivm.configs.previous import PreviousMixin
 from dbt.adapters.sparkivm.connections import SparkIvmConnectionManager
 from dbt.adapters.sparkivm.debug import report as debug
 from dbt.adapters.sparkivm.methods import IvmMixin
+from dbt.adapters.sparkivm.operations.mixin import OperationsMixin
 from dbt.adapters.sparkivm.python_models.submission import PythonModelsMixin
 from dbt.adapters.sparkivm.tables.columns import SparkIvmColumn
 from dbt.adapters.sparkivm.tables.comments import CommentsMixin
@@ -25,6 +26,7 @@ class SparkIvmAdapter(
     IvmMixin,
     NamesMixin,
     OrphansMixin,
+    OperationsMixin,
     PreviousMixin,
     HeaderMixin,
     GrantsMixin,

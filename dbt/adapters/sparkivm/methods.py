@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from dbt.adapters.base import BaseRelation
 from dbt.adapters.base.meta import AdapterMeta, available
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.contracts.relation import RelationType
+from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.sparkivm.bridge.comments import persist
 from dbt.adapters.sparkivm.bridge.conf import Conf, SessionConf, StatementConf
@@ -28,10 +30,14 @@ from dbt.adapters.sparkivm.bridge.warehouse import (
 from dbt.adapters.sparkivm.commands.cloning import Cloner
 from dbt.adapters.sparkivm.configs.maintained import storage_of, typed_columns, warn_once
 from dbt.adapters.sparkivm.connection.session import SessionHandle
+from dbt.adapters.sparkivm.log import warn
+from python_ivm.errors import IvmError
 from python_ivm.explain.explain import explain
+from python_ivm.loops.run import Relation
+from python_ivm.operate.maintenance import Maintenance, maintenance
 from python_ivm.parse.parser import table_key
 from python_ivm.parse.previous import previous_tables
-from python_ivm.refresh.consistency import consistency_query
+from python_ivm.refresh.consistency import consistency_query, loop_to_run
 from python_ivm.refresh.delays.start import readable
 from python_ivm.refresh.metadata.versions import shows_state
 from python_ivm.refresh.request import Options, Request
@@ -91,6 +97,7 @@ class IvmMixin(metaclass=AdapterMeta):
                 storage=storage_of(model),
                 partial=partial,
                 project=self.config.project_name,
+                began=round(time.time() * 1000),
                 columns=typed_columns(model),
                 previous=dict(this_run().previous),
             )
@@ -121,9 +128,36 @@ class IvmMixin(metaclass=AdapterMeta):
         conf = self._ivm_conf()
         with as_dbt_errors(request.model):
             warehouse = self._ivm_run_warehouse(request, graph, conf)
-        refresher = Refresher(self._ivm_query, conf, warehouse, lambda: self.drop_relation(view))
+        refresher = Refresher(
+            self._ivm_query, conf, warehouse, lambda: self.drop_relation(view), self._ivm_show()
+        )
         with as_dbt_errors(request.model):
-            return refresher.refresh(request)
+            outcome = refresher.refresh(request)
+        if request.options.auto_maintain and not request.partial:
+            self.ivm_maintain_one(request)
+        return outcome
+
+    def ivm_maintain_one(self, request: Request, *, forced: bool = False) -> Maintenance:
+        """Do what a model's state needs; what goes wrong there is no reason to fail a run.
+
+        Args:
+            request: The model.
+            forced: Whether it is done in any case.
+
+        Returns:
+            What was done, or why nothing.
+        """
+        conf, warehouse = self._ivm_conf(), self._ivm_warehouse()
+        refresher = Refresher(self._ivm_query, conf, warehouse, lambda: None)
+        try:
+            now = round(time.time() * 1000)
+            planned = maintenance(request, warehouse, now, forced=forced)
+            refresher.run(request, planned.statements)
+        except (IvmError, DbtRuntimeError) as error:
+            told = str(getattr(error, "msg", error)).strip().splitlines()[0]
+            warn(f"{request.model}: its state was not maintained: {told}")
+            return Maintenance(told=f"failed: {told}")
+        return planned
 
     @available.parse(lambda *a, **k: None)
     def ivm_persist_docs(
@@ -183,11 +217,21 @@ class IvmMixin(metaclass=AdapterMeta):
             return explain(request, self._ivm_warehouse())
 
     @available.parse(lambda *a, **k: "")
-    def ivm_consistency_query(self, view: BaseRelation) -> str:
-        """The SQL of the rows in which a maintained view differs from its query."""
+    def ivm_consistency_query(self, view: BaseRelation, runs: int | None = None) -> str:
+        """The SQL of the rows in which a maintained view differs from its query.
+
+        Args:
+            view: The public view.
+            runs: How many of its last runs are replayed; None means all, if it reads its own rows.
+        """
         with as_dbt_errors(view.identifier):
-            parts = (view.schema, view.identifier)
-            return consistency_query(parts, self._ivm_warehouse())
+            parts, warehouse = (view.schema, view.identifier), self._ivm_warehouse()
+            loop = loop_to_run(parts, warehouse)
+            if loop is not None:
+                show = self._ivm_show() or (lambda relation: self._ivm_query(relation.view()))
+                for relation in loop.run(self._ivm_query)[0]:
+                    show(relation)
+            return consistency_query(parts, warehouse, runs)
 
     def _ivm_settings(self) -> dict[str, str]:
         """The session settings by which a query's result can differ."""
@@ -225,6 +269,21 @@ class IvmMixin(metaclass=AdapterMeta):
         if not isinstance(handle, SessionHandle):
             return None
         return DeltaLogs(handle) if self.config.credentials.is_session else SessionShortcuts(handle)
+
+    def _ivm_show(self) -> Callable[[Relation], object] | None:
+        """What makes a temporary view of rows, where Spark takes them as they are."""
+        handle = self.connections.get_thread_connection().handle
+        if not isinstance(handle, SessionHandle):
+            return None
+
+        def show(relation: Relation) -> None:
+            handle.run(
+                lambda session: session.createDataFrame(
+                    relation.all_rows, relation.schema
+                ).createOrReplaceTempView(relation.name)
+            )
+
+        return show
 
     def _ivm_conf(self) -> Conf:
         """The settings of this thread's connection."""

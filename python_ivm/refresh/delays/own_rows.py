@@ -12,7 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from sqlglot import exp
 
 from python_ivm.errors import InvalidModel
-from python_ivm.parse.parser import TableReference, parse
+from python_ivm.parse.parser import (
+    TableReference,
+    parse,
+    quoted_name,
+    table_references,
+    with_tables,
+)
 from python_ivm.parse.views import View, no_rows
 from python_ivm.refresh.request import Request, Warehouse
 from python_ivm.refresh.statements import VIEW
@@ -43,6 +49,9 @@ def stored(request: Request, warehouse: Warehouse) -> View | None:
         text = json.loads(warehouse.properties(request.state).get(VIEW, ""))
     except ValueError:
         return None
+    # In a clone's schema the text still names the state of its origin.
+    state = table_references(parse(text))[0].key
+    text = with_tables(text, {state: quoted_name(request.state)})
     return View(text, warehouse.namespace(), dict(warehouse.describe(text)))
 
 

@@ -8,6 +8,7 @@ is a version like any other, and the next refresh follows the first rows as it f
 from __future__ import annotations
 
 from python_ivm.errors import Internal, Unsupported
+from python_ivm.parse.marks import has_marks
 from python_ivm.parse.parser import table_key
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 from python_ivm.refresh.model import Model
@@ -18,8 +19,11 @@ from python_ivm.state.bookmark import Bookmark, Found
 STARTS = frozenset({"FIRST_BUILD", "FULL_REFRESH", "QUERY_CHANGED"})
 """Why a model may lose its rows: it has none, or the user said so."""
 
-_LOST = frozenset({"STATE_MODIFIED", "STORAGE_CHANGED"})
+LOSES = frozenset({"STATE_MODIFIED", "STORAGE_CHANGED"})
 """What its rows do not outlive."""
+
+STAYS = frozenset({"SOURCE_NEW", "SOURCE_RECREATED", "SOURCE_REPLACED", "VIEW_CHANGED"})
+"""What says nothing against the state of a model that reads another one as before the run."""
 
 
 def bookmark_at_start(model: Model, reason: Reason, number: int) -> Bookmark:
@@ -45,16 +49,16 @@ def is_begun(request: Request, found: Found) -> bool:
 
 
 def readable(request: Request, warehouse: Warehouse) -> str:
-    """A model's SQL; of one that reads its own rows as if it had none.
+    """A model's SQL; of one that reads its own rows as if it had none yet.
 
     Args:
         request: The model.
         warehouse: Answers questions about tables.
     """
-    if request.view[-1].lower() not in request.sql.lower():
+    if not has_marks(request.sql) and request.view[-1].lower() not in request.sql.lower():
         return request.sql
     model = Model(request, CachedWarehouse(warehouse), start=True)
-    return model.reading.text if model.named else request.sql
+    return model.reading.text if model.delayed else request.sql
 
 
 def not_maintained(reason: Reason) -> Unsupported:
@@ -79,19 +83,13 @@ def check_columns(fits: bool) -> None:
         )
 
 
-def refuse_losing_rows(reason: Reason, fits: bool) -> None:
-    """Let no rows go that only the former refreshes knew.
+def rows_are_lost(reason: Reason) -> Unsupported:
+    """The error where a state cannot stay whose rows only the former refreshes knew.
 
     Args:
         reason: Why the change is not followed.
-        fits: Whether the state has the columns that the query gives.
-
-    Raises:
-        Unsupported: If the state cannot stay.
     """
-    if fits and reason.code not in _LOST:
-        return
-    raise Unsupported(
+    return Unsupported(
         f"The model reads its own rows, and its state cannot stay ({reason.code}): {reason.words}. "
         "Nothing was written",
         hint="--full-refresh starts again from no rows. To keep the rows, undo the change; of a "

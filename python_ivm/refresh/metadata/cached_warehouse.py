@@ -21,6 +21,7 @@ class CachedWarehouse:
     Attributes:
         failure: The last error of a question about the catalog: no bug of the planner, as that of a
             query may be.
+        stand_in: What is described in a query's place, where it reads what is not there yet.
     """
 
     def __init__(self, warehouse: Warehouse) -> None:
@@ -28,6 +29,7 @@ class CachedWarehouse:
         self._warehouse = warehouse
         self._answers = Answers()
         self.failure: Exception | None = None
+        self.stand_in: Callable[[str], str] = lambda sql: sql
         self._stand_ins: dict[str, str] = {}
 
     def history(self, parts: tuple[str, ...], limit: int | None) -> Sequence[Commit] | None:
@@ -47,6 +49,10 @@ class CachedWarehouse:
     def properties(self, parts: tuple[str, ...]) -> Mapping[str, str]:
         """A table's properties."""
         return self._once(parts, "properties", lambda: self._warehouse.properties(parts))
+
+    def location(self, parts: tuple[str, ...]) -> str:
+        """Where a table lies."""
+        return self._once(parts, "location", lambda: self._warehouse.location(parts))
 
     def detail(self, parts: tuple[str, ...]) -> Detail | None:
         """A table's newest version."""
@@ -70,7 +76,7 @@ class CachedWarehouse:
 
     def describe(self, sql: str) -> Sequence[tuple[str, str]]:
         """The types of a query's columns."""
-        sql = self._stand_ins.get(sql, sql)
+        sql = self.stand_in(self._stand_ins.get(sql, sql))
         return self._answers.other((), sql, lambda: self._warehouse.describe(sql))
 
     def describe_instead(self, sql: str, other: str) -> None:

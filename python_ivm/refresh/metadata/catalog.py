@@ -8,7 +8,8 @@ from functools import partial
 from sqlglot import exp
 
 from python_ivm.errors import InvalidModel
-from python_ivm.parse.parser import TableReference, table_key, table_references
+from python_ivm.parse.marks import AS_OF_LAST, Mark
+from python_ivm.parse.parser import TableReference, quoted_name, table_key, table_references
 from python_ivm.parse.views import Relation, View, no_rows
 from python_ivm.refresh.metadata.versions import is_delta, state_history
 from python_ivm.refresh.request import Previous, Warehouse
@@ -141,6 +142,13 @@ class Catalog:
         text = no_rows(other.columns)
         return Relation(relation.name, View(text, ("", ""), dict(self.describe(text))))
 
+    def new(self, found: TableReference) -> Relation:
+        """What a name means of which only the rows are to be read that came since the last step."""
+        name = quoted_name(found.parts)
+        text = f"SELECT * FROM {name} EXCEPT ALL SELECT * FROM {name} {Mark.LAST.comment}"
+        columns = dict(self.describe(f"SELECT * FROM {name}"))
+        return Relation(self.full_name(found.parts), View(text, (), columns))
+
     def _hides(self, asked: tuple[str, ...], name: tuple[str, ...]) -> bool:
         """Whether a bare name means something else than the relation of the schema so named."""
         if self._warehouse.columns(asked) is None:
@@ -160,12 +168,13 @@ class Catalog:
         tables = {reference.key: reference for reference in table_references(tree)}
         if len(tables) != 1:
             return tree
-        ((key, state),) = tables.items()
+        (state,) = tables.values()
         if state.pinned:
             return tree
-        bookmark = state_history(self._warehouse, state.parts).bookmark
+        parts = (*state.parts[:-1], state.parts[-1].removesuffix(AS_OF_LAST))
+        bookmark = state_history(self._warehouse, parts).bookmark
         if bookmark is None or bookmark.model.lower() != table_key(name[-2:]):
             return tree
-        hidden = hidden_columns(self._warehouse.columns(state.parts) or ())
-        self.hidden[key] = hidden
+        hidden = hidden_columns(self._warehouse.columns(parts) or ())
+        self.hidden[table_key(parts)] = hidden
         return over_hidden_columns(tree, hidden)

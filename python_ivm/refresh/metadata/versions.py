@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from python_ivm.algebra.nodes import FEED_COLUMNS
 from python_ivm.errors import InvalidModel
@@ -95,6 +95,34 @@ def change_since(
         return Reason(
             "SOURCE_RECREATED",
             f"{name} is not the table of the last refresh any more, or its history is gone",
+        )
+    return change
+
+
+def seen_since(
+    warehouse: Warehouse, table: TableReference, bookmark: Mapping[str, SourceVersion]
+) -> SourceChange | Reason:
+    """What happened to a source between the last two steps.
+
+    Args:
+        warehouse: Is asked.
+        table: The source as the last step saw it.
+        bookmark: The versions that the last step saw.
+    """
+    before, seen = bookmark[table.key], bookmark[table.key_now]
+    if before.is_before_all:
+        return SourceChange(table.parts, before, seen, Change.INSERTS)
+    newest_commit = next(iter(warehouse.history(table.parts, 1) or ()), None)
+    commits: Sequence[Commit] = ()
+    if newest_commit is not None and newest_commit.version >= seen.version:
+        found = warehouse.history(table.parts, newest_commit.version - before.version + 1) or ()
+        commits = [c for c in found if before.version <= c.version <= seen.version]
+    change = since(table.parts, before, commits)
+    if change is None or change.post.version != seen.version:
+        return Reason(
+            "SOURCE_RECREATED",
+            f"{table.key_now} is not the table of the last refresh any more, or its history is "
+            "gone, so that it is not known which of its rows are new",
         )
     return change
 

@@ -65,9 +65,9 @@ def error(lake: Lake, sql: str) -> IvmError:
         ("select i from s.x union all select i, v from s.x", 1, None, "1 and 2 columns", None),
         ("select i from s.x order by 5", None, None, "5", None),
         ("select x.i from s.x join s.y using (nope)", None, None, "nope", None),
-        ("select i from s.m", 1, 15, "The model reads itself", "read those instead"),
-        ("select i from s.x\nunion all select i from S.`M`", 2, 25, "reads itself", "sources"),
-        ("select k from s.m__ivm_state", 1, 15, "reads itself", "sources"),
+        ("select * from S.`M`", 1, 15, "its columns are not known", "data_type"),
+        ("select i from s.x\nunion all select k from s.m", 2, 25, "without them", "data_type"),
+        ("select k from s.m__ivm_state", 1, 15, "reads itself", "{{ this }}"),
     ],
 )
 def test_a_wrong_model(

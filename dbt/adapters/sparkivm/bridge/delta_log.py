@@ -171,6 +171,7 @@ class _Log:
             "lastModified": str(self._modified(self._file(version))),
             "sizeInBytes": checksum.get().tableSizeBytes(),
             "version": version,
+            "numFiles": checksum.get().numFiles(),
         }
 
     def listed(self) -> list[Row] | None:

@@ -65,6 +65,7 @@ class OrphansMixin(metaclass=AdapterMeta):
         schemas = sorted(
             {node["schema"] for node in graph["nodes"].values() if node["resource_type"] in KINDS}
             | {made.state[0] for made in relations.values() if made.state is not None}
+            | self._ivm_custom_schemas()
         )
         found = []
         for schema in schemas:
@@ -76,6 +77,16 @@ class OrphansMixin(metaclass=AdapterMeta):
         if not found:
             return [f"No orphaned state in {', '.join(schemas)}."]
         return self._ivm_dropped(found) if drop else [*(o.told() for o in found), _how(found)]
+
+    def _ivm_custom_schemas(self) -> set[str]:
+        """The target's schema and those that dbt names after it: no model may be left in one.
+
+        By a ``generate_schema_name`` of one's own they may be called otherwise; then those are
+        searched that a model still has.
+        """
+        target = self.config.credentials.schema
+        named = [str(next(iter(row.values()))) for row in self._ivm_query("SHOW SCHEMAS")]
+        return {name for name in named if name == target or name.startswith(f"{target}_")}
 
     def _ivm_dropped(self, found: list[Orphan]) -> list[str]:
         lines = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -24,11 +24,13 @@ from dbt.adapters.sparkivm.bridge.dbt_status import count_warnings
 from dbt.adapters.sparkivm.bridge.response import RefreshResponse
 from dbt.adapters.sparkivm.bridge.warehouse import Query, Row, SparkWarehouse
 from python_ivm.errors import Conflict
+from python_ivm.loops.run import LoopRun, Relation
 from python_ivm.refresh.metadata.versions import shows_state
 from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import Request
-from python_ivm.refresh.statement import Counts, Kind, Refresh, Statement, Strategy
+from python_ivm.refresh.statement import Counts, Kind, Refresh, Statement, Strategy, together
 from python_ivm.refresh.strategy import plan_refresh
+from python_ivm.state.bookmark import cut_off
 from python_ivm.state.rows import COLLISION
 from python_ivm.state.totals import OVERFLOW
 
@@ -94,12 +96,19 @@ class Refresher:
         conf: The session's settings.
         warehouse: Answers the planner's questions.
         drop_table: Drops the table under the view's name, and lets dbt know.
+        show: Makes a temporary view of a loop's rows; None writes them into a statement.
     """
 
     def __init__(
-        self, query: Query, conf: Conf, warehouse: SparkWarehouse, drop_table: Callable[[], None]
+        self,
+        query: Query,
+        conf: Conf,
+        warehouse: SparkWarehouse,
+        drop_table: Callable[[], None],
+        show: Callable[[Relation], None] | None = None,
     ) -> None:
         """Take what runs statements."""
+        self._show = show or (lambda relation: query(relation.view()))
         self._query = query
         self._conf = conf
         self._warehouse = warehouse
@@ -115,14 +124,17 @@ class Refresher:
                 to make warnings errors.
             DbtRuntimeError: Spark's errors.
         """
-        outcome = self._refresh(request)
-        while outcome.refresh.again:
-            asked = request.full_refresh and None  # what was asked for is begun
-            request = replace(self._looked_at_again(request), full_refresh=asked)
-            outcome = self._refresh(request)
-        return outcome
+        steps = [self._step(request)]
+        while steps[-1][0].again:
+            begun = None if request.full_refresh else request.full_refresh
+            request = replace(self._looked_at_again(request), full_refresh=begun)
+            steps.append(self._step(request))
+        refresh = together([refresh for refresh, _ in steps]) if len(steps) > 1 else steps[0][0]
+        counts = [written for _, written in steps if written is not None]
+        written = sum(counts, Counts()) if counts else None
+        return Outcome(refresh, _response(refresh, written))
 
-    def _refresh(self, request: Request) -> Outcome:
+    def _step(self, request: Request) -> tuple[Refresh, Counts | None]:
         """One step.
 
         A run that lost against another one plans again from where the other got. Where a change
@@ -159,6 +171,21 @@ class Refresher:
             hint="Let only one run at a time refresh it, then run again.",
         )
 
+    def run(self, request: Request, statements: Iterable[Statement]) -> None:
+        """Carry out what is no refresh.
+
+        Raises:
+            Conflict: If another run refreshed the model meanwhile.
+            DbtRuntimeError: Spark's errors.
+        """
+        with _conflicts(request.model):
+            for statement in statements:
+                logger.debug(f"{request.model}: {statement.kind.value}")
+                if statement.writes_data:
+                    self._commit(request, statement)
+                else:
+                    self._query(statement.sql)
+
     def _looked_at_again(self, request: Request) -> Request:
         """The request with what stands under the view's name now."""
         view = self._warehouse.definition(request.view)
@@ -169,20 +196,43 @@ class Refresher:
             table_in_the_way=request.table_in_the_way and view is None,
         )
 
-    def _carry_out(self, request: Request, refresh: Refresh) -> Outcome:
+    def _carry_out(self, request: Request, refresh: Refresh) -> tuple[Refresh, Counts | None]:
         logger.debug(
             f"{request.model}: {refresh.strategy.value} ({refresh.reason}): {refresh.explanation}"
         )
         written: Counts | None = None
+        cut = False
         for statement in refresh.statements:
             logger.debug(f"{request.model}: {statement.kind.value}")
+            if cut and statement.bookmark is not None:
+                statement = replace(statement, bookmark=cut_off(statement.bookmark))
             if statement.kind is Kind.DROP_TABLE:
                 self._drop_table()
+            elif statement.loop is not None:
+                cut, told = self._run_loop(statement.loop)
+                refresh = refresh.noted(told, refresh.reason)
             elif statement.writes_data:
                 written = self._commit(request, statement) or written
             else:
                 self._query(statement.sql)
-        return Outcome(refresh, _response(refresh, written))
+        return refresh, written
+
+    def _run_loop(self, loop: LoopRun) -> tuple[bool, str]:
+        """Run a loop, and show its rows to the statements that follow.
+
+        Returns:
+            Whether a limit cut it off, and what to say of it.
+        """
+        relations, result = loop.run(self._query)
+        for relation in relations:
+            self._show(relation)
+        told = f"a loop of {result.rounds + 1:,} round{'s' if result.rounds else ''}"
+        if result.ended:
+            return False, told
+        told += ", cut off by a limit: the view shows what there was, and the next run goes anew"
+        log.warn(f"{loop.model}: {told}")
+        count_warnings()
+        return True, told
 
     def _commit(self, request: Request, statement: Statement) -> Counts | None:
         """Run a writing statement in one commit with its bookmark.

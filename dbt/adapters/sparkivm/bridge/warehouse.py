@@ -36,6 +36,7 @@ _NOT_DELTA = (
 
 _FIELDS_TOLD = "spark.sql.debug.maxToStringFields"
 _ALL_FIELDS = str(2**31 - 1)
+_ON = re.compile(rf'"{re.escape(CHANGE_FEED)}"\s*:\s*"?true', re.IGNORECASE)
 _CUT_OFF = re.compile(r"\.\.\. \d+ more fields")
 
 
@@ -105,6 +106,11 @@ class SparkWarehouse:
         rows = self._query(f"SHOW TBLPROPERTIES {quoted_name(parts)}")
         return {row["key"]: row["value"] for row in rows}
 
+    def location(self, parts: tuple[str, ...]) -> str:
+        """Where a Delta table lies."""
+        (row,) = self._query(f"DESCRIBE DETAIL {quoted_name(parts)}")
+        return str(row["location"])
+
     def detail(self, parts: tuple[str, ...]) -> Detail | None:
         """A Delta table's newest version; None if it cannot be told."""
         row = self._shortcuts.detail(parts) if self._shortcuts else None
@@ -117,7 +123,9 @@ class SparkWarehouse:
             return None
         size = row["sizeInBytes"]
         bytes_ = None if size is None else int(size)
-        return Detail(_timestamp(row["lastModified"]), bytes_, row.get("version"))
+        files = row.get("numFiles")
+        number = None if files is None else int(files)
+        return Detail(_timestamp(row["lastModified"]), bytes_, row.get("version"), number)
 
     def files(self, parts: tuple[str, ...]) -> Sequence[DataFile] | None:
         """A Delta table's files; None if they cannot be told cheaply, or are many."""
@@ -295,7 +303,15 @@ def _commit(row: Row) -> Commit:
         metrics=_map(row.get("operationMetrics")),
         user_metadata=row.get("userMetadata"),
         new_schema=str(parameters.get("canOverwriteSchema")).lower() == "true",
+        feed=_feed(str(row.get("operation")), str(parameters.get("properties") or "")),
     )
+
+
+def _feed(operation: str, properties: str) -> bool | None:
+    """Whether a commit switched the change feed on or off, by the properties that it set."""
+    if not operation.endswith("SET TBLPROPERTIES") or CHANGE_FEED not in properties:
+        return None
+    return operation.startswith("SET") and _ON.search(properties) is not None
 
 
 def _file(row: Row) -> DataFile:

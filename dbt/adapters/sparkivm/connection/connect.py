@@ -64,18 +64,20 @@ def new_session(credentials: SparkIvmCredentials) -> SparkSession:
         FailedToConnectError: a package is missing, or the server is not there or refuses us; with
             what the user can do.
     """
+    extras.require("connect")
     folder = project_folder(credentials.project_root)
     server = resident.find(folder)
     url = _url(credentials, server)
     if server is not None and not _is_resident(url, server):
         server = None
-    extras.require("connect")
+    if server is not None:
+        resident.used(folder)
     try:
         from pyspark.sql.connect.client.retries import DefaultPolicy
         from pyspark.sql.connect.session import SparkSession
     except ImportError as error:  # PySpark asks for newer packages than there are
         raise FailedToConnectError(
-            "method: connect needs further packages: pip install 'dbt-sparkivm[connect]'. "
+            f"{_asked(credentials)} needs further packages: pip install 'dbt-sparkivm[connect]'. "
             f"({errors.message_of(error)})"
         ) from None
     errors.silence_pyspark()
@@ -182,6 +184,10 @@ def _url(credentials: SparkIvmCredentials, server: Resident | None) -> str:
             "for `dbt-sparkivm server start` to end."
         )
     return server.url
+
+
+def _asked(credentials: SparkIvmCredentials) -> str:
+    return "resident: true" if credentials.resident else "method: connect"
 
 
 def _is_resident(url: str, server: Resident) -> bool:

@@ -20,7 +20,7 @@ from dbt.adapters.sparkivm.log import say, waiting
 logger = AdapterLogger("SparkIvm")
 
 IVY = "spark.jars.ivy"
-_IVY_DEFAULT = "~/.ivy2.5.2"
+IVY_DEFAULT = "~/.ivy2.5.2"
 
 
 @contextmanager
@@ -70,7 +70,7 @@ def _jar(package: str) -> str:
 
 def _folder(settings: Mapping[str, str]) -> Path:
     """Ivy's folder."""
-    return Path(settings.get(IVY) or _IVY_DEFAULT).expanduser()
+    return Path(settings.get(IVY) or IVY_DEFAULT).expanduser()
 
 
 def _lock_file(settings: Mapping[str, str]) -> IO[bytes] | None:

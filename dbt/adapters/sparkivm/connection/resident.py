@@ -2,20 +2,23 @@
 
 One file in the project's folder says it. Whoever starts the server locks the file, and the server
 inherits the lock and holds it for as long as it lives: so no crash and no reused process number can
-make a dead server look alive. Nothing here imports Spark.
+make a dead server look alive. A second file is locked by all processes that use the server, for as
+long as they live: so an idle one is known. Nothing here imports Spark.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import threading
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import IO
 
 _FILE = "server.json"
+_USERS = "server.users"
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,8 @@ class Resident:
         token: without which it answers nobody.
         requested: the settings that the profile of its start asked for.
         ready: whether it has opened its metastore.
+        fingerprint: of the settings and versions that only a restart can change.
+        idle_minutes: after how long without use it ends; None if it stays until it is stopped.
     """
 
     pid: int
@@ -35,6 +40,8 @@ class Resident:
     token: str
     requested: tuple[str, ...] = ()
     ready: bool = False
+    fingerprint: str = ""
+    idle_minutes: float | None = None
 
     @property
     def url(self) -> str:
@@ -57,6 +64,8 @@ def find(folder: Path) -> Resident | None:
             if _lock(file, exclusive=False):
                 return None
             content = json.load(file)
+        known = {field.name for field in fields(Resident)}  # another version may say more
+        content = {name: value for name, value in content.items() if name in known}
         return Resident(**{**content, "requested": tuple(content["requested"])})
     except (OSError, ValueError, KeyError, TypeError):
         return None  # there is none, or its start is still writing
@@ -106,6 +115,53 @@ def write(file: IO[bytes], resident: Resident) -> None:
     file.seek(0)
     file.write(content)
     file.truncate(len(content))
+
+
+def users_file(folder: Path) -> Path:
+    """The file that all users of the server lock; its time is that of the last one's coming."""
+    return folder / _USERS
+
+
+class Use:
+    """A process's use of the resident Spark, until it is closed or the process ends."""
+
+    def __init__(self, folder: Path) -> None:
+        """Come; waits while somebody stops the server because nobody uses it."""
+        path = users_file(folder)
+        self._file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b", buffering=0)
+        _wait_for_lock(self._file)
+        os.utime(path)
+
+    def close(self) -> None:
+        """Go."""
+        self._file.close()
+
+    @contextmanager
+    def alone(self) -> Generator[bool]:
+        """Keep others from coming for a moment; gives whether nobody else uses the server."""
+        alone = _lock(self._file, exclusive=True)
+        try:
+            yield alone
+        finally:
+            _wait_for_lock(self._file)  # an attempt that failed may have lost the lock, too
+
+
+_uses: dict[Path, Use] = {}
+_coming = threading.Lock()
+
+
+def used(folder: Path) -> Use:
+    """This process's use of a project's resident Spark, from the first call on."""
+    with _coming:
+        if folder not in _uses:
+            _uses[folder] = Use(folder)
+        return _uses[folder]
+
+
+def _wait_for_lock(file: IO[bytes]) -> None:
+    import fcntl
+
+    fcntl.flock(file, fcntl.LOCK_SH)
 
 
 def _lock(file: IO[bytes], *, exclusive: bool) -> bool:

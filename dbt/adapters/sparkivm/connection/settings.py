@@ -164,6 +164,23 @@ def _has_delta_jar(jars: Iterable[str]) -> bool:
     return any(jar.rsplit("/", 1)[-1].startswith("delta-spark") for jar in jars)
 
 
+_OF_THE_WHOLE = (
+    EXTENSIONS,
+    CATALOG,
+    "spark.sql.warehouse.dir",
+    "spark.sql.catalog.",
+    "spark.sql.hive.metastore.",
+    "spark.sql.streaming.ui.",
+    "spark.sql.ui.",
+)
+
+
+def is_of_a_session(key: str) -> bool:
+    """Whether sessions of one Spark can each have a value of their own of a setting."""
+    is_sql = key.startswith(("spark.sql.", "spark.databricks."))
+    return is_sql and not key.startswith(_OF_THE_WHOLE)
+
+
 def items(text: str | None) -> list[str]:
     """The members of a comma-separated setting."""
     return [item.strip() for item in (text or "").split(",") if item.strip()]

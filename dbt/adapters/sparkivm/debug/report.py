@@ -29,7 +29,6 @@ _WAREHOUSE = "spark.sql.warehouse.dir"
 _SHOWN = ("spark.sql.session.timeZone", "spark.sql.ansi.enabled")
 _VERSIONS = "SELECT version() AS spark"
 _JAVA = "SELECT java_method('java.lang.System', 'getProperty', 'java.version') AS java"
-_SLOW_POLL = 1  # seconds
 _UNKNOWN = "not told"
 
 
@@ -101,12 +100,7 @@ def advice(credentials: SparkIvmCredentials, facts: Facts) -> Iterator[str]:
     if credentials.is_session and is_local(credentials.master):
         yield (
             "each dbt command starts a Spark of its own, which takes longer than a small refresh. "
-            "To keep one: `dbt-sparkivm server start`, and method: connect in the profile."
-        )
-    if not credentials.in_session and credentials.poll_interval > _SLOW_POLL:
-        yield (
-            f"poll_interval is {credentials.poll_interval}, so each statement takes up to "
-            f"{credentials.poll_interval} seconds: set poll_interval: 1 in the profile."
+            "To keep one: resident: true in the profile."
         )
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import hashlib
+import json
 import os
 import secrets
 import signal
@@ -16,6 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import IO
 from urllib.parse import urlsplit
@@ -29,6 +32,7 @@ from dbt.adapters.sparkivm.connection.settings import (
     CATALOG,
     METASTORE_URL,
     TOKEN,
+    is_of_a_session,
     prepare,
     project_folder,
     spark_defaults,
@@ -50,15 +54,26 @@ _FOREIGN = ("SPARK_REMOTE", "SPARK_CONNECT_MODE", "SPARK_API_MODE")
 _TOKEN_VARIABLE = "SPARK_CONNECT_AUTHENTICATE_TOKEN"
 
 
-def start(credentials: SparkIvmCredentials, port: int | None = None) -> Resident:
+class RunsAlready(FailedToConnectError):  # type: ignore[misc]
+    """The resident Spark of the project runs or starts already."""
+
+
+def start(
+    credentials: SparkIvmCredentials,
+    port: int | None = None,
+    *,
+    idle_minutes: float | None = None,
+) -> Resident:
     """Start a project's resident Spark, and wait until it has opened its metastore.
 
     Args:
         credentials: of a target of the project, for its `master` and `server_side_parameters`.
         port: where to listen; without, the port of the profile's `host`, else any free one.
+        idle_minutes: after how long without use it ends; without, it stays until it is stopped.
 
     Raises:
-        FailedToConnectError: it runs already, the port is taken, there is no suitable Java,
+        RunsAlready: it runs, or another process starts it.
+        FailedToConnectError: the port is taken, there is no suitable Java,
             another process has the metastore, or Spark does not start; with what to do.
     """
     if sys.platform == "win32":
@@ -67,10 +82,16 @@ def start(credentials: SparkIvmCredentials, port: int | None = None) -> Resident
     prepare(folder)
     try:
         with resident.locked(folder) as state:
-            return _start(credentials, port or _port_of(credentials), folder, state)
+            port = port or _port_of(credentials)
+            server = _start(credentials, port, folder, state, idle_minutes)
     except resident.AlreadyLocked:
         name = resident.holder(folder) or "The resident Spark"
-        raise FailedToConnectError(f"{name} of this project runs or starts already.") from None
+        raise RunsAlready(f"{name} of this project runs or starts already.") from None
+    if idle_minutes is not None:
+        from dbt.adapters.sparkivm.server import idle  # not on Windows
+
+        idle.watch(folder, server.pid, idle_minutes)
+    return server
 
 
 def stop(folder: Path) -> bool:
@@ -100,8 +121,25 @@ def stop(folder: Path) -> bool:
     raise FailedToConnectError(f"Process {server.pid} does not end.")
 
 
+def fingerprint(credentials: SparkIvmCredentials) -> str:
+    """What of a resident Spark only a restart can change, as a short text.
+
+    Settings that each session sets for itself are none of it.
+    """
+    folder = project_folder(credentials.project_root)
+    user = credentials.server_side_parameters
+    settings = start_settings(credentials.master, user, folder, spark_defaults(os.environ))
+    fixed = {key: value for key, value in settings.items() if not is_of_a_session(key)}
+    what = (fixed, version("pyspark"), sys.executable, os.environ.get("JAVA_HOME"))
+    return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
+
+
 def _start(
-    credentials: SparkIvmCredentials, port: int | None, folder: Path, state: IO[bytes]
+    credentials: SparkIvmCredentials,
+    port: int | None,
+    folder: Path,
+    state: IO[bytes],
+    idle_minutes: float | None,
 ) -> Resident:
     check_java()
     port = _listenable(port)
@@ -124,7 +162,14 @@ def _start(
         with packages.one_at_a_time(settings):
             environment = _environment(settings, token)
             process = _launch(properties, environment, log, state)
-            server = Resident(process.pid, port, token, tuple(user))
+            server = Resident(
+                process.pid,
+                port,
+                token,
+                tuple(user),
+                fingerprint=fingerprint(credentials),
+                idle_minutes=idle_minutes,
+            )
             resident.write(state, server)
             try:
                 _await_port(process, port, log, begin)
@@ -186,7 +231,7 @@ def _await_port(process: subprocess.Popen[bytes], port: int, log: Path, begin: i
 def _open_metastore(credentials: SparkIvmCredentials, server: Resident) -> None:
     """Make the server open its metastore now, not inside the first model."""
     client = dataclasses.replace(
-        credentials, method=Method.CONNECT, host=server.url, token=server.token
+        credentials, method=Method.CONNECT, host=server.url, token=server.token, resident=False
     )
     client.project_root = credentials.project_root
     session = connect.new_session(client)

@@ -18,6 +18,9 @@ _STORED = ("table", "incremental", "seed", "snapshot", _MAINTAINED)
 def followed(graph: Mapping[str, Any]) -> frozenset[str]:
     """The nodes that maintained models read, by themselves or through views and ephemeral models.
 
+    A source that one of the project's own nodes makes is read as that node: projects load their
+    example data by `dbt seed`, and read it by `source()`.
+
     Args:
         graph: The project's, as dbt gives it to Jinja.
 
@@ -25,11 +28,15 @@ def followed(graph: Mapping[str, Any]) -> frozenset[str]:
         Their unique ids. Among them are the views and maintained models on the way.
     """
     nodes = graph["nodes"]
+    made = {_name(node, "alias"): id_ for id_, node in nodes.items()}
+    sources = graph.get("sources", {})
     found: set[str] = set()
     waiting = [id_ for id_, node in nodes.items() if _materialized(node) == _MAINTAINED]
     while waiting:
         for parent in nodes[waiting.pop()].get("depends_on", {}).get("nodes", ()):
-            if parent in found or parent not in nodes:  # not in nodes: a source
+            if parent in sources:
+                parent = made.get(_name(sources[parent], "identifier"))
+            if parent in found or parent not in nodes:
                 continue
             found.add(parent)
             if _materialized(nodes[parent]) not in _STORED:
@@ -39,6 +46,11 @@ def followed(graph: Mapping[str, Any]) -> frozenset[str]:
 
 def _materialized(node: Mapping[str, Any]) -> str:
     return str(node["config"].get("materialized"))
+
+
+def _name(node: Mapping[str, Any], key: str) -> tuple[str, str]:
+    """A relation's name, as Spark compares it: without case."""
+    return str(node.get("schema")).lower(), str(node.get(key)).lower()
 
 
 @lru_cache(maxsize=1)

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
+from python_ivm.errors import InvalidModel, Unsupported
+from python_ivm.explain.explain import explain
+from python_ivm.refresh.consistency import consistency_query
+from python_ivm.refresh.request import Options, Step
 from python_ivm.refresh.statement import Strategy
+from python_ivm.refresh.strategy import plan_refresh
+from python_ivm.sources.history import Commit
 from tests.planner.lake import Lake
 from tests.planner.refresh.delays.naive import Naive
 from tests.planner.test_operators import some
@@ -75,3 +82,102 @@ def test_each_run_is_the_query_over_the_sources_now_and_its_own_rows_before(
         assert xy.view("m") == expected, told
         if number:
             assert refresh.strategy is not Strategy.FULL, told
+    query = consistency_query(("s", "m"), xy)
+    assert xy.db.execute(xy.duck(query)).fetchall() == []
+
+
+def test_what_is_explained(xy: Lake) -> None:
+    request = xy.request("m", QUERIES["extreme"], options=Options(step=Step.COMMIT))
+    told = explain(request, xy)
+    assert "s.m__ivm_state: the model's own rows, as of its last refresh" in told
+    assert "function of the sources' commits since the build" in told
+    assert "A step is one commit of the other sources" in told
+    xy.run("m", QUERIES["extreme"])
+    assert "When s.m__ivm_state changes" in explain(request, xy)
+
+
+def test_a_step_is_taken_when_the_models_own_rows_changed(xy: Lake) -> None:
+    sql = "select i, v from s.x union select i + 1, v from s.m where i < 6"
+    strategies = [xy.run("m", sql).strategy for _ in range(9)]
+    settled = strategies.index(Strategy.NOOP)
+    assert strategies[:settled] == [Strategy.FULL] + [Strategy.INCREMENTAL] * (settled - 1)
+    assert set(strategies[settled:]) == {Strategy.NOOP}
+
+
+TYPES = {"i": "int", "v": "decimal(10, 2)"}
+
+
+@pytest.mark.parametrize(
+    ("sql", "columns", "told"),
+    [
+        ("select * from s.x union all select * from s.m", {}, "does not name its columns"),
+        ("select i, v from s.x union all select i, w from s.m", {}, "cannot be read without"),
+        (
+            "select i, v from s.x union all select i, v from s.m",
+            TYPES,
+            r"\(i int, v decimal\(1\d,2\)\), but its YAML says \(i int, v decimal\(10,2\)\)",
+        ),
+    ],
+)
+def test_columns_that_cannot_be_told(
+    xy: Lake, sql: str, columns: dict[str, str], told: str
+) -> None:
+    with pytest.raises(InvalidModel, match=told) as caught:
+        xy.run("m", sql, columns=columns)
+    assert caught.value.line == 1 and caught.value.column is not None
+    assert "List all of the model's columns with their data_type" in str(caught.value)
+
+
+def test_columns_that_the_yaml_tells(xy: Lake) -> None:
+    sql = "select * from s.x union all select * from s.m"
+    for times in (1, 2, 3):
+        xy.run("m", sql, columns={"I": "integer", "v": "int"})
+        assert sum(xy.view("m").values()) == times * len(xy.rows["x"][-1])
+
+
+def test_a_query_without_rules_is_refused(xy: Lake) -> None:
+    inner = (
+        "select i, approx_percentile(v, 0.5) as v from s.x group by i union select i, v from s.m"
+    )
+    with pytest.raises(Unsupported, match=r"has to be maintained, and cannot be \(NOT_YET_IMPL"):
+        xy.run("m", f"select cast(count(*) as int) as i, v from ({inner}) q group by v")
+    assert "m__ivm_state" not in xy.commits
+
+
+@pytest.mark.parametrize("way", ["again", "replaced", "another", "written"])
+def test_what_becomes_of_its_rows(xy: Lake, way: str) -> None:
+    sql = QUERIES["log"]
+    xy.run("m", sql)
+    before = xy.view("m")
+    assert before
+    xy.change("x", delete=xy.rows["x"][-1])
+    if way == "again":
+        assert xy.run("m", sql, full_refresh=True).reason == "FULL_REFRESH"
+        assert xy.view("m") == {}
+    elif way == "replaced":
+        xy.commits["x"][0] = replace(xy.commits["x"][0], operation="CREATE OR REPLACE TABLE")
+        done = xy.run("m", sql)
+        assert (done.strategy, done.reason) == (Strategy.RECOMPUTE, "SOURCE_REPLACED")
+        assert xy.view("m") == before
+    elif way == "another":
+        with pytest.raises(InvalidModel, match="the configuration forbids a rebuild"):
+            xy.run("m", sql + " and v > 3", full_refresh=False)
+        assert xy.run("m", sql + " and v > 3").reason == "QUERY_CHANGED"
+        assert xy.view("m") == {}
+    else:
+        xy.commits["m__ivm_state"].insert(0, Commit(2, "1", "DELETE"))
+        with pytest.raises(Unsupported, match=r"its state cannot stay \(STATE_MODIFIED\)"):
+            xy.run("m", sql)
+        assert xy.view("m") == before
+
+
+def test_a_run_that_died_between_the_two_commits_of_a_build(xy: Lake) -> None:
+    sql = QUERIES["running_sum"]
+    refresh = plan_refresh(xy.request("m", sql), xy)
+    assert refresh.again
+    for statement in refresh.statements:
+        xy.execute("m", statement)
+    xy.models["m"] = sql
+    assert xy.run("m", sql).reason == "FIRST_BUILD"
+    naive = Naive(xy, sql, "m", "i bigint, v bigint")
+    assert xy.view("m") == naive.run()

@@ -1,0 +1,257 @@
+"""The commands of `dbt-sparkivm` on the models of a project."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from dbt.adapters.sparkivm.bridge.relations import state_name
+from dbt.adapters.sparkivm.operations import looks, texts
+from dbt.adapters.sparkivm.operations.mixin import parts_of
+from dbt.adapters.sparkivm.operations.nodes import is_maintained
+from dbt.adapters.sparkivm.operations.previews import previews, request
+from dbt.adapters.sparkivm.operations.project import opened
+from dbt.adapters.sparkivm.operations.totals import totals
+from python_ivm.errors import IvmError
+from python_ivm.operate.check import REFUSED
+from python_ivm.operate.preview import ERROR
+from python_ivm.operate.status import last_fallback
+
+SCHEMA = 1
+"""The version of the JSON that commands print (docs/operations.md)."""
+
+_DBT = {"ignore_unknown_options": True, "help_option_names": ["--help", "-h"]}
+_EPILOG = (
+    "All other options are dbt's own and go to it: --select, --exclude, --selector, --target, "
+    "--profiles-dir, --project-dir, --vars and so on."
+)
+_arguments = click.argument(
+    "arguments", nargs=-1, type=click.UNPROCESSED, metavar="[DBT OPTIONS]..."
+)
+_format = click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="A table for people, or JSON.",
+)
+
+
+def command(function: Callable[..., None]) -> click.Command:
+    """A command that hands dbt's options to dbt."""
+    made = click.command(context_settings=_DBT, epilog=_EPILOG)(_format(function))
+    assert isinstance(made, click.Command)
+    return made
+
+
+@command
+@click.option(
+    "--fail-on",
+    type=click.Choice(["full", "recompute", "fallback"]),
+    multiple=True,
+    help="End with exit code 1 if a model would be refreshed so; can be given more than once.",
+)
+@click.option(
+    "--look", is_flag=True, help="Read changed rows where a run reads them to decide, too."
+)
+@click.option("--full-refresh", is_flag=True, help="As of a run with this option.")
+@_arguments
+def preview(
+    arguments: Sequence[str], form: str, fail_on: Sequence[str], look: bool, full_refresh: bool
+) -> None:
+    """Say what the next `dbt run` would do to each maintained model. Writes nothing.
+
+    The exit code is 1 if a model would fail, or be refreshed as --fail-on names.
+    """
+    with opened(arguments) as project:
+        found = previews(
+            project.adapter,
+            project.graph,
+            project.compiled,
+            look=look,
+            full_refresh=full_refresh,
+        )
+    if form == "json":
+        told = {"models": [asdict(p) for p in found], "totals": totals(found)}
+        print_json("preview", told)
+    else:
+        click.echo(texts.of_previews(found))
+    hit = [p for p in found if p.strategy in (ERROR, *fail_on)]
+    hit += [p for p in found if p.fallback and "fallback" in fail_on]
+    if hit:
+        raise SystemExit(1)
+
+
+@command
+@_arguments
+def check(arguments: Sequence[str], form: str) -> None:
+    """Say whether and how each maintained model can be maintained, built or not.
+
+    The exit code is 1 if a model is refused.
+    """
+    with opened(arguments) as project:
+        found = looks.checks(project.adapter, project.graph, project.compiled)
+    if form == "json":
+        print_json("check", {"models": [asdict(c) for c in found]})
+    else:
+        click.echo(texts.of_checks(found))
+    if any(c.verdict == REFUSED for c in found):
+        raise SystemExit(1)
+
+
+@command
+@_arguments
+def status(arguments: Sequence[str], form: str) -> None:
+    """Say where each maintained model stands: last refresh, sources behind, size of its state."""
+    with opened(arguments) as project:
+        found = looks.statuses(project.adapter, project.graph, project.compiled)
+    if form == "json":
+        print_json("status", {"models": [asdict(s) for s in found]})
+    else:
+        click.echo(texts.of_statuses(found))
+
+
+@command
+@click.option(
+    "--limit",
+    type=click.IntRange(1),
+    default=20,
+    help="How many commits of each state to look at; 20 by default.",
+)
+@_arguments
+def history(arguments: Sequence[str], form: str, limit: int) -> None:
+    """Tell the last refreshes of each maintained model, newest first."""
+    with opened(arguments) as project:
+        found = looks.histories(project.adapter, project.graph, project.compiled, limit)
+    if form == "json":
+        told = [
+            {"model": m, "refreshes": [asdict(r) for r in p], "trouble": w} for m, p, w in found
+        ]
+        print_json("history", {"models": told})
+    else:
+        click.echo(texts.of_histories(found))
+
+
+@command
+@click.argument("model")
+@_arguments
+def why(arguments: Sequence[str], form: str, model: str) -> None:
+    """Explain why MODEL was last computed from all rows, and what its next refresh would be."""
+    with opened(["--select", model, *arguments]) as project:
+        past = looks.histories(project.adapter, project.graph, project.compiled, None)
+        found = previews(project.adapter, project.graph, project.compiled, look=False)
+    coming = {preview.model: preview for preview in found}
+    told = [(name, last_fallback(records), coming.get(name)) for name, records, _ in past]
+    if form == "json":
+        listed = [
+            {"model": m, "fallback": asdict(f) if f else None, "next": asdict(n) if n else None}
+            for m, f, n in told
+        ]
+        print_json("why", {"models": listed})
+    elif told:
+        click.echo("\n".join(texts.of_fallback(*one) for one in told))
+    else:
+        raise click.ClickException(f"{model} names no maintained model.")
+
+
+@command
+@click.option(
+    "--fraction",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=0.01,
+    help="Which part of the groups or rows to recompute; 0.01 by default.",
+)
+@click.option("--seed", type=int, help="Which sample; by default another one each time.")
+@_arguments
+def audit(arguments: Sequence[str], form: str, fraction: float, seed: int | None) -> None:
+    """Recompute a sample of each maintained view at the versions that it shows, and compare.
+
+    The exit code is 1 if a row differs, or a view cannot be compared.
+    """
+    chosen = random.randrange(2**31) if seed is None else seed
+    with opened(arguments) as project:
+        found = looks.audits(
+            project.adapter, project.graph, project.compiled, parts_of(fraction), chosen
+        )
+    if form == "json":
+        print_json("audit", {"seed": chosen, "models": [asdict(one) for one in found]})
+    else:
+        _tell("audit", form, [(one.model, one.told) for one in found])
+        click.echo(f"seed {chosen}")
+        for one in found:
+            for row in one.differing:
+                click.echo(f"{one.model}: {row}")
+    if any(not one.equal for one in found):
+        raise SystemExit(1)
+
+
+@command
+@click.option("--force", is_flag=True, help="Maintain every state that has something to tidy.")
+@_arguments
+def maintain(arguments: Sequence[str], form: str, force: bool) -> None:
+    """OPTIMIZE and VACUUM the states that need it; each keeps its bookmark."""
+    with opened(arguments) as project:
+        found = looks.maintained(project.adapter, project.graph, project.compiled, forced=force)
+    _tell("maintain", form, [(name, done.told) for name, done in found])
+
+
+@command
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@_arguments
+def drop(arguments: Sequence[str], form: str, yes: bool) -> None:
+    """Drop the view and the state of the selected maintained models."""
+    with opened(arguments) as project:
+        graph = project.graph
+        chosen = [u for u in project.compiled if is_maintained(graph["nodes"][u])]
+        names = ", ".join(sorted(graph["nodes"][uid]["name"] for uid in chosen))
+        if names and not yes:
+            click.confirm(f"Drop {names}: view and state?", abort=True, err=True)
+        found = looks.dropped(project.adapter, graph, project.compiled)
+    _tell("drop", form, found)
+
+
+@command
+@click.argument("former")
+@click.argument("model")
+@_arguments
+def rename(arguments: Sequence[str], form: str, former: str, model: str) -> None:
+    """Move the state of FORMER, a relation as schema.name or name, to MODEL.
+
+    Rename the model's file first. Other options follow both names.
+    """
+    with opened(["--select", model, *arguments]) as project:
+        maintained = [u for u in project.compiled if is_maintained(project.graph["nodes"][u])]
+        if len(maintained) != 1:
+            raise click.ClickException(f"{model} names {len(maintained)} maintained models.")
+        node, sql = project.graph["nodes"][maintained[0]], project.compiled[maintained[0]]
+        schema, _, name = former.rpartition(".")
+        view = (schema or str(node["schema"]), name)
+        try:
+            asked = request(project.adapter, node, "" if isinstance(sql, Exception) else sql)
+            project.adapter.ivm_rename_one(asked, view, state_name("", node["config"]))
+        except IvmError as error:
+            raise click.ClickException(str(error)) from None
+    _tell("rename", form, [(model, f"has the state of {'.'.join(view)}; run it to make its view")])
+
+
+def _tell(name: str, form: str, found: Sequence[tuple[str, str]]) -> None:
+    """Print one sentence on each model."""
+    if form == "json":
+        print_json(name, {"models": [{"model": model, "told": told} for model, told in found]})
+    elif found:
+        click.echo("\n".join(f"{model}: {told}" for model, told in found))
+    else:
+        click.echo("No maintained model is selected.")
+
+
+def print_json(name: str, told: dict[str, Any]) -> None:
+    """Print what a command found."""
+    click.echo(json.dumps({"command": name, "schema": SCHEMA, **told}, indent=2))
+
+
+COMMANDS = (preview, check, status, history, why, audit, maintain, drop, rename)

@@ -1,0 +1,212 @@
+"""What the macros of `dbt run-operation` call: `adapter.ivm_preview` and the like."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dbt.adapters.base.meta import AdapterMeta, available
+from dbt.adapters.contracts.relation import RelationType
+from dbt_common.exceptions import CompilationError
+
+from dbt.adapters.sparkivm.bridge.refresher import Refresher
+from dbt.adapters.sparkivm.operations import looks, nodes
+from dbt.adapters.sparkivm.operations.history_query import Past, query
+from dbt.adapters.sparkivm.operations.previews import previews
+from python_ivm.operate.records import records
+from python_ivm.operate.renaming import renaming
+from python_ivm.parse.parser import table_key
+from python_ivm.refresh.lifecycle.orphans import reads_state
+from python_ivm.refresh.lifecycle.ownership import refuse_state_of_another_model
+from python_ivm.refresh.metadata.versions import state_history
+from python_ivm.refresh.request import Request
+from python_ivm.render.sources import relation_name
+
+
+class OperationsMixin(metaclass=AdapterMeta):
+    """The adapter's part of operations on the whole project."""
+
+    @available.parse(lambda *a, **k: "")
+    def ivm_preview(
+        self, graph: Mapping[str, Any], models: Sequence[str] | str = (), look: bool = False
+    ) -> str:
+        """What the next run would do to the project's maintained models, as text.
+
+        Args:
+            graph: The project's, as dbt gives it to Jinja.
+            models: The names of models that the run builds; none means all.
+            look: Whether changed rows may be read, as the run reads them to decide.
+
+        Raises:
+            CompilationError: If there is no model of a name.
+        """
+        from dbt.adapters.sparkivm.operations import texts  # whose tables take a while to import
+
+        compiled = nodes.Texts(self, _chosen(graph, models))
+        return texts.of_previews(previews(self, graph, compiled, look=look))
+
+    @available.parse(lambda *a, **k: "")
+    def ivm_check(self, graph: Mapping[str, Any], models: Sequence[str] | str = ()) -> str:
+        """Whether and how the project's maintained models can be maintained, as text.
+
+        Args:
+            graph: The project's, as dbt gives it to Jinja.
+            models: The names of models to look at; none means all.
+
+        Raises:
+            CompilationError: If there is no model of a name.
+        """
+        from dbt.adapters.sparkivm.operations import texts
+
+        compiled = nodes.Texts(self, _chosen(graph, models))
+        return texts.of_checks(looks.checks(self, graph, compiled))
+
+    @available.parse(lambda *a, **k: "")
+    def ivm_status(self, graph: Mapping[str, Any], models: Sequence[str] | str = ()) -> str:
+        """Where the project's maintained models stand, as text.
+
+        Args:
+            graph: The project's, as dbt gives it to Jinja.
+            models: The names of models to look at; none means all.
+
+        Raises:
+            CompilationError: If there is no model of a name.
+        """
+        from dbt.adapters.sparkivm.operations import texts
+
+        compiled = nodes.Texts(self, _chosen(graph, models))
+        return texts.of_statuses(looks.statuses(self, graph, compiled))
+
+    @available.parse(lambda *a, **k: query([], {}))
+    def ivm_history_query(
+        self, graph: Mapping[str, Any] | None = None, since: Mapping[str, int] | None = None
+    ) -> str:
+        """The refreshes of the project's maintained models, as a query.
+
+        Args:
+            graph: The project's, as dbt gives it to Jinja; None asks for the columns alone.
+            since: The time of the last refresh that is known already, in milliseconds, by state.
+        """
+        warehouse, found = self._ivm_warehouse(), []
+        for node in nodes.maintained(graph).values() if graph is not None else ():
+            view = (node["schema"], node["alias"])
+            state = self._ivm_state(node, view, node["config"])
+            past = records(warehouse.history(state, None) or ())
+            found.append(Past(table_key(view), table_key(state), past))
+        return query(found, since or {})
+
+    @available.parse(lambda *a, **k: [])
+    def ivm_maintain(
+        self, graph: Mapping[str, Any], models: Sequence[str] | str = (), force: bool = False
+    ) -> list[str]:
+        """Do what the states of the project's maintained models need.
+
+        Args:
+            graph: The project's, as dbt gives it to Jinja.
+            models: The names of models; none means all.
+            force: Whether it is done in any case.
+
+        Returns:
+            What to tell the user, line by line.
+
+        Raises:
+            CompilationError: If there is no model of a name.
+        """
+        compiled = nodes.Texts(self, _chosen(graph, models))
+        found = looks.maintained(self, graph, compiled, forced=force)
+        return [f"{name}: {done.told}" for name, done in found]
+
+    @available.parse(lambda *a, **k: [])
+    def ivm_audit(
+        self,
+        graph: Mapping[str, Any],
+        models: Sequence[str] | str = (),
+        fraction: float = 0.01,
+        seed: int | None = None,
+    ) -> list[str]:
+        """Recompute a sample of the project's maintained models, and compare.
+
+        Args:
+            graph: The project's, as dbt gives it to Jinja.
+            models: The names of models; none means all.
+            fraction: Which part of the groups or rows, as a fraction of 1.
+            seed: Which sample; None takes any.
+
+        Returns:
+            What to tell the user, line by line.
+
+        Raises:
+            CompilationError: If there is no model of a name, or a sample differs.
+        """
+        compiled = nodes.Texts(self, _chosen(graph, models))
+        chosen = random.randrange(2**31) if seed is None else seed
+        found = looks.audits(self, graph, compiled, parts_of(fraction), chosen)
+        wrong = [f"{one.model}: {one.told}: {one.differing}" for one in found if one.equal is False]
+        if wrong:
+            raise CompilationError("\n".join(wrong))
+        return [f"{one.model}: {one.told}" for one in found]
+
+    def ivm_rename_one(self, request: Request, former: tuple[str, str], suffix: str) -> None:
+        """Move the state of a model's former name to its present one.
+
+        Args:
+            request: The model under its present name.
+            former: Schema and name of the public view that it had.
+            suffix: What the name of its state ends with.
+
+        Raises:
+            IvmError: If there is no such state, or something has its new place.
+        """
+        warehouse = self._ivm_warehouse()
+        refresher = Refresher(self._ivm_query, self._ivm_conf(), warehouse, lambda: None)
+        refresher.run(request, renaming(former, request, warehouse, suffix))
+
+    def ivm_drop_one(self, request: Request) -> str:
+        """Drop a model's state, and its public view if it shows that state.
+
+        Args:
+            request: The model.
+
+        Returns:
+            What was dropped, or why nothing.
+
+        Raises:
+            IvmError: If the state is another model's.
+        """
+        warehouse, state = self._ivm_warehouse(), request.state
+        bookmark = state_history(warehouse, state).bookmark
+        if bookmark is None:
+            missing = warehouse.columns(state) is None
+            return "it is not built" if missing else f"{relation_name(state)} is no state; kept"
+        refuse_state_of_another_model(request, bookmark)
+        done = []
+        view = warehouse.definition(request.view)
+        if view is not None and reads_state(view.text, state):
+            self.drop_relation(self._ivm_relation(request.view, RelationType.View))
+            done.append(relation_name(request.view))
+        self.drop_relation(self._ivm_relation(state, RelationType.Table))
+        return f"dropped {', '.join([*done, relation_name(state)])}"
+
+
+def parts_of(fraction: float) -> int:
+    """Into how many parts a view falls, of which a fraction is one.
+
+    Raises:
+        CompilationError: If it is no fraction.
+    """
+    if not 0 < fraction <= 1:
+        raise CompilationError("The fraction is a number above 0, and at most 1")
+    return max(1, round(1 / fraction))
+
+
+def _chosen(graph: Mapping[str, Any], models: Sequence[str] | str) -> list[str]:
+    """The unique ids of models, by their names; all of them if none is named."""
+    named = [models] if isinstance(models, str) else list(models)
+    found = {u: n for u, n in graph["nodes"].items() if n["resource_type"] == "model"}
+    if not named:
+        return list(found)
+    unknown = [n for n in named if n not in {node["name"] for node in found.values()} | set(found)]
+    if unknown:
+        raise CompilationError(f"There is no model named {', '.join(unknown)}")
+    return [uid for uid, node in found.items() if uid in named or node["name"] in named]

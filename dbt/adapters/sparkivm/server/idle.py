@@ -1,0 +1,101 @@
+"""Ends a resident Spark that nobody uses, in a small process of its own.
+
+It runs as a script, by its path, and imports nothing but Python's own modules: it stays for hours,
+and an import of dbt takes a hundred megabytes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+_POLL = 2.0  # seconds
+_WATCHES = "server.idle"
+
+
+def watch(folder: Path, pid: int, minutes: float) -> None:
+    """Have a resident Spark end after some time without use.
+
+    Args:
+        folder: `.sparkivm` of the project.
+        pid: the server's process.
+        minutes: how long it may be idle.
+    """
+    with (folder / "server.log").open("ab") as log:
+        subprocess.Popen(
+            [sys.executable, "-I", "-S", __file__, str(folder), str(pid), str(minutes)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+
+
+def is_watched(folder: Path) -> bool:
+    """Whether such a process looks at the project's server."""
+    try:
+        with (folder / _WATCHES).open("rb") as file:
+            return not _locked(file.fileno(), exclusive=False)
+    except OSError:
+        return False
+
+
+def _locked(descriptor: int, *, exclusive: bool) -> bool:
+    """Try to lock an open file."""
+    try:
+        fcntl.flock(descriptor, (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _runs(server: int) -> bool:
+    """Whether the server lives: it holds the lock on this file."""
+    if not _locked(server, exclusive=False):
+        return True
+    fcntl.flock(server, fcntl.LOCK_UN)
+    return False
+
+
+def _run(folder: Path, pid: int, minutes: float) -> None:
+    """Look at the server until it has ended, or was idle for so long."""
+    watches = os.open(folder / _WATCHES, os.O_RDWR | os.O_CREAT, 0o600)
+    if not _locked(watches, exclusive=True):
+        return  # another one looks at it
+    server = os.open(folder / "server.json", os.O_RDONLY)
+    users = os.open(folder / "server.users", os.O_RDWR | os.O_CREAT, 0o600)
+    used = time.time()
+    while _runs(server):
+        time.sleep(min(_POLL, minutes * 60 / 4))
+        if not _locked(users, exclusive=True):
+            used = time.time()
+            continue
+        # Nobody can come while the lock is held; who waits for it finds no server afterwards.
+        idle = time.time() - max(used, os.fstat(users).st_mtime)
+        if idle >= minutes * 60:
+            print(f"Ended after {minutes:g} minutes without use.", flush=True)
+            _end(pid, server)
+            return
+        fcntl.flock(users, fcntl.LOCK_UN)
+
+
+def _end(pid: int, server: int) -> None:
+    """End the server's process; while its lock is held, the number is its own."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, number)
+        end = time.monotonic() + 30
+        while time.monotonic() < end:
+            if not _runs(server):
+                return
+            time.sleep(0.2)
+
+
+if __name__ == "__main__":
+    _run(Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]))

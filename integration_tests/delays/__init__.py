@@ -1,0 +1,1 @@
+"""Models that feed on themselves, and a simulation of each."""

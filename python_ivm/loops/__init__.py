@@ -1,0 +1,1 @@
+"""Loop programs: bindings of a WITH RECURSIVE that feed on each other, round by round."""

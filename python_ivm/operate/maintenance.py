@@ -1,0 +1,132 @@
+"""What a state needs after many small refreshes, measured; its bookmark stays at hand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from python_ivm.refresh import statements
+from python_ivm.refresh.lifecycle.ownership import refuse_state_of_another_model
+from python_ivm.refresh.metadata.versions import state_history
+from python_ivm.refresh.request import Request, Warehouse
+from python_ivm.refresh.statement import Kind, Statement
+from python_ivm.render.sources import relation_name
+from python_ivm.sources.history import Detail
+from python_ivm.state.bookmark import Bookmark, Found, Told, build_time
+
+FILE = 128 * 2**20
+"""The size of file that OPTIMIZE aims at, in bytes."""
+_SOME_FILES = 16
+"""So many small files cost a refresh or a reader no more than one."""
+_REFRESHES = 16
+"""Files are not looked at again before so many refreshes."""
+_RETENTION = 7 * 86_400_000
+"""Delta keeps files that no version needs for a week, in milliseconds."""
+REASON = "MAINTAINED"
+"""The reason code of the commit that moves the bookmark to the newest version."""
+
+
+@dataclass(frozen=True)
+class Maintenance:
+    """What is to be done to a state.
+
+    Attributes:
+        statements: In order; the last one keeps the bookmark among the newest commits. None if
+            nothing is needed.
+        told: What is done and why, in words.
+    """
+
+    statements: tuple[Statement, ...] = ()
+    told: str = ""
+
+
+def maintenance(
+    request: Request, warehouse: Warehouse, now: int, *, forced: bool = False
+) -> Maintenance:
+    """What a model's state needs; runs only metadata queries.
+
+    Args:
+        request: The model.
+        warehouse: Answers questions about tables.
+        now: The time, in milliseconds.
+        forced: Whether it is done in any case.
+
+    Raises:
+        InvalidModel: If the state is another model's.
+    """
+    found = state_history(warehouse, request.state)
+    bookmark = found.bookmark
+    if bookmark is None:
+        return Maintenance(told="it is not built yet")
+    refuse_state_of_another_model(request, bookmark)
+    if not found.intact:
+        return Maintenance(told="its state was written by something else; the next run builds it")
+    if bookmark.clone is not None:
+        return Maintenance(told="its state is a clone, whose files are the other one's")
+    told = bookmark.told or Told("", "")
+    detail = warehouse.detail(request.state)
+    small = _many_files(bookmark, told, detail) or (_is_in_pieces(detail) if forced else "")
+    old = forced or told.vacuumed is None or now - told.vacuumed >= _RETENTION
+    planned: list[Statement] = []
+    done = []
+    name = relation_name(request.state)
+    if small:
+        planned.append(Statement(Kind.TIDY, f"OPTIMIZE {name}"))
+        done.append(f"OPTIMIZE ({small})")
+    if old:
+        planned.append(Statement(Kind.TIDY, f"VACUUM {name}"))
+        done.append("VACUUM (of files that no version of the last week needs)")
+    if not planned:
+        return Maintenance(told=_nothing(detail))
+    told = replace(
+        told,
+        optimized=bookmark.refresh + 1 if small else told.optimized,
+        vacuumed=now if old else told.vacuumed,
+    )
+    planned.append(_kept(request, found, bookmark, told))
+    return Maintenance(tuple(planned), ", ".join(done))
+
+
+def _many_files(bookmark: Bookmark, told: Told, detail: Detail | None) -> str:
+    """Why the files are worth a rewrite; empty if they are not."""
+    if bookmark.refresh - (told.optimized or 0) < _REFRESHES:
+        return ""
+    return _is_in_pieces(detail, _SOME_FILES)
+
+
+def _is_in_pieces(detail: Detail | None, some: int = 1) -> str:
+    if detail is None or detail.files is None or detail.bytes is None:
+        return ""
+    enough = math.ceil(detail.bytes / FILE)
+    if detail.files <= 2 * enough + some - 1:
+        return ""
+    return f"{detail.files} files where {max(enough, 1)} would do"
+
+
+def _nothing(detail: Detail | None) -> str:
+    files = "" if detail is None or detail.files is None else f"; it has {detail.files} files"
+    return f"nothing is needed{files}"
+
+
+def _kept(request: Request, found: Found, bookmark: Bookmark, told: Told) -> Statement:
+    """A commit without rows that has the bookmark: Delta forgets old commits, never the newest.
+
+    It has the fence of a refresh, so that it cannot undo one that came meanwhile.
+    """
+    told = replace(
+        told, strategy="noop", reason=REASON, sentence="", began=None, fallback=False,
+        rebuild=build_time(found),
+    )  # fmt: skip
+    after = replace(bookmark, refresh=bookmark.refresh + 1, told=told)
+    return replace(
+        statements.keep_bookmark(request),
+        bookmark=after.text(),
+        fence=statements.fence(request, after.refresh),
+    )
+
+
+def totals(found: Sequence[Maintenance]) -> str:
+    """What was done to a project's states, in a sentence."""
+    done = sum(bool(m.statements) for m in found)
+    return f"{done} of {len(found)} states were maintained"

@@ -1,0 +1,97 @@
+"""A model that got another name: its state moves along, instead of being built anew."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from python_ivm.errors import InvalidModel
+from python_ivm.parse.parser import parse, table_key, table_references
+from python_ivm.refresh import statements
+from python_ivm.refresh.lifecycle.orphans import reads_state
+from python_ivm.refresh.metadata.versions import state_history
+from python_ivm.refresh.request import Request, Warehouse
+from python_ivm.refresh.statement import Kind, Statement
+from python_ivm.render.sources import relation_name
+from python_ivm.state.bookmark import Bookmark
+
+Name = tuple[str, ...]
+
+
+def renaming(former: Name, request: Request, warehouse: Warehouse, suffix: str) -> list[Statement]:
+    """What moves the state of a model's former name to its present one.
+
+    A run that was killed in between is gone on with: the state then has its new name, and its
+    bookmark still the former model's.
+
+    Args:
+        former: The public view's former name, with its schema.
+        request: The model under its present name.
+        warehouse: Answers questions about tables.
+        suffix: What the name of a state ends with where the former view is gone.
+
+    Returns:
+        The statements, in order. The next run makes the public view.
+
+    Raises:
+        InvalidModel: If there is no such state, or something has its new place.
+    """
+    state = _state_of(former, warehouse, suffix)
+    moved = state_history(warehouse, request.state).bookmark
+    if moved is not None and moved.model.lower() == table_key(former):
+        found, planned = moved, []
+    else:
+        found = _bookmark(former, state, request, warehouse)
+        planned = [_move(state, request, warehouse)]
+    view = warehouse.definition(former)
+    if view is not None and reads_state(view.text, state):
+        planned.append(Statement(Kind.DROP_VIEW, f"DROP VIEW {relation_name(former)}"))
+    after = replace(
+        found,
+        refresh=found.refresh + 1,
+        model=".".join(request.view),
+        state=table_key(request.state),
+        view="",
+        project=request.project or found.project,
+    )
+    kept = replace(
+        statements.keep_bookmark(request),
+        bookmark=after.text(),
+        fence=statements.fence(request, after.refresh),
+    )
+    return [*planned, kept]
+
+
+def _state_of(former: Name, warehouse: Warehouse, suffix: str) -> Name:
+    view = warehouse.definition(former)
+    tables = table_references(parse(view.text)) if view is not None else ()
+    if len(tables) == 1:
+        parts = tables[0].parts
+        return parts[-2:] if len(parts) > 1 else (former[-2], *parts)
+    return former[-2], former[-1] + suffix
+
+
+def _bookmark(former: Name, state: Name, request: Request, warehouse: Warehouse) -> Bookmark:
+    found = state_history(warehouse, state).bookmark
+    if found is None or found.model.lower() != table_key(former):
+        raise InvalidModel(
+            f"{relation_name(former)} has no state of a maintained model",
+            hint="Name the relation that the model had before: schema.name.",
+        )
+    if found.project not in ("", request.project):
+        raise InvalidModel(f"{relation_name(former)} is of the project {found.project}")
+    return found
+
+
+def _move(state: Name, request: Request, warehouse: Warehouse) -> Statement:
+    if warehouse.columns(request.state) is not None:
+        raise InvalidModel(
+            f"{relation_name(request.state)} is there already",
+            hint="Drop it, or keep it and drop the former state by ivm_orphans.",
+        )
+    if table_key(state[:-1]) != table_key(request.state[:-1]):
+        raise InvalidModel(
+            f"Spark renames no table from the schema {state[-2]} to {request.state[-2]}",
+            hint="Set ivm_state_schema so that the state stays in its schema.",
+        )
+    names = relation_name(state), relation_name(request.state)
+    return Statement(Kind.ALTER, f"ALTER TABLE {names[0]} RENAME TO {names[1]}")

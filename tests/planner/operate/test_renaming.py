@@ -1,0 +1,81 @@
+"""A model that got another name keeps its rows."""
+
+from __future__ import annotations
+
+import pytest
+
+from python_ivm.errors import InvalidModel
+from python_ivm.operate.renaming import renaming
+from python_ivm.refresh.request import Request
+from python_ivm.refresh.statement import Kind, Statement, Strategy
+from python_ivm.sources.history import Commit
+from tests.planner.lake import Lake
+
+SQL = "select k, sum(v) as t from s.x group by k"
+SUFFIX = "__ivm_state"
+
+
+@pytest.fixture
+def xs(lake: Lake) -> Lake:
+    lake.create("x", {"k": "int", "v": "int"}, [(1, 1), (1, 2), (2, 5)])
+    lake.run("old", SQL)
+    return lake
+
+
+def request(lake: Lake, **more: object) -> Request:
+    return lake.request("new", SQL, view_exists=False, **more)
+
+
+def carry_out(lake: Lake, statements: list[Statement]) -> None:
+    """What Spark does: the table's history goes along."""
+    for statement in statements:
+        if statement.kind is Kind.ALTER:
+            for version in range(len(lake.commits["old" + SUFFIX])):
+                lake.db.execute(
+                    f'alter table s."old{SUFFIX}@{version}" rename to "new{SUFFIX}@{version}"'
+                )
+            lake.db.execute("drop view s.old")  # whose table DuckDB does not rename under it
+            lake.db.execute(f"alter table s.old{SUFFIX} rename to new{SUFFIX}")
+            for kept in (lake.commits, lake.types, lake.kept):
+                kept["new" + SUFFIX] = kept.pop("old" + SUFFIX)  # type: ignore[attr-defined]
+        elif statement.kind is Kind.DROP_VIEW:
+            lake.views.pop("old")
+        else:
+            lake.execute("new", statement)
+
+
+def test_the_state_moves_and_is_followed_on(xs: Lake) -> None:
+    planned = renaming(("s", "old"), request(xs), xs, SUFFIX)
+    assert [s.kind for s in planned] == [Kind.ALTER, Kind.DROP_VIEW, Kind.MERGE]
+    carry_out(xs, planned)
+    xs.models["new"] = SQL
+    found = xs.run("new", SQL, view_exists=False)
+    assert (found.strategy, found.reason) == (Strategy.NOOP, "VIEW_MISSING")
+    xs.check("new")
+    xs.change("x", insert=[(9, 9)])
+    xs.refresh_and_check("new", SQL, Strategy.INCREMENTAL)
+
+
+def test_one_that_was_killed_in_between_is_gone_on_with(xs: Lake) -> None:
+    carry_out(xs, renaming(("s", "old"), request(xs), xs, SUFFIX)[:1])
+    left = renaming(("s", "old"), request(xs), xs, SUFFIX)
+    assert [s.kind for s in left] == [Kind.DROP_VIEW, Kind.MERGE]
+    carry_out(xs, left)
+    assert xs.run("new", SQL, view_exists=False).strategy is Strategy.NOOP
+
+
+def test_nothing_else_is_taken_or_replaced(xs: Lake) -> None:
+    with pytest.raises(InvalidModel, match="no state"):
+        renaming(("s", "x"), request(xs), xs, SUFFIX)
+    with pytest.raises(InvalidModel, match="renames no table"):
+        renaming(("s", "old"), request(xs, state=("other", "new" + SUFFIX)), xs, SUFFIX)
+    xs.types["new" + SUFFIX] = {"one": "int"}
+    with pytest.raises(InvalidModel, match="there already"):
+        renaming(("s", "old"), request(xs), xs, SUFFIX)
+
+
+def test_the_state_of_another_project_stays_there(xs: Lake) -> None:
+    xs.run("theirs", SQL, project="theirs")
+    with pytest.raises(InvalidModel, match="project theirs"):
+        renaming(("s", "theirs"), request(xs, project="ours"), xs, SUFFIX)
+    assert isinstance(xs.commits["theirs" + SUFFIX][0], Commit)
