@@ -123,7 +123,7 @@ def source_replaced(world: World) -> dict[str, Any]:
 
 
 def state_written(world: World) -> dict[str, Any]:
-    world.bench.sql("delete from m__ivm_state where n > 3")
+    world.bench.sql("delete from m__ivm_state where total > 3")
     return {}
 
 
