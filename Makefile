@@ -3,6 +3,7 @@ PYTHON ?= python3
 SCALE ?= 0.1
 WORKERS ?= 2
 EXAMPLES ?= 1000
+KILLS ?= 1000
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.setup-done
@@ -10,7 +11,7 @@ BENCH_STAMP := $(VENV)/.bench-done
 DIST_STAMP := $(VENV)/.dist-done
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-spark test-conformance test-tpcds test-random check format clean docs pictures docs-site \
+.PHONY: help setup demo test test-spark test-crash test-conformance test-tpcds test-random check format clean docs pictures docs-site \
 	bench dist
 
 help: ## Show the targets
@@ -22,7 +23,8 @@ help: ## Show the targets
 		PYTHON 'the interpreter that setup takes ($(PYTHON))' \
 		WORKERS 'processes of test, each with a Spark of its own ($(WORKERS))' \
 		SCALE 'scale factor of the demo ($(SCALE))' \
-		EXAMPLES 'models that test-random tries ($(EXAMPLES))'
+		EXAMPLES 'models that test-random tries ($(EXAMPLES))' \
+		KILLS 'runs that test-crash kills ($(KILLS))'
 
 # == Begin
 
@@ -60,6 +62,9 @@ clean: ## Remove what tools and Spark leave behind (not .venv)
 
 test-spark: setup ## Run all of the tests on Spark, of which `make test` takes some
 	$(BIN)/python -m pytest tests/spark tests/integration --ivm-all-on-spark --ivm-kill --ivm-spark-examples 10 $(ARGS)
+
+test-crash: setup ## Kill KILLS=1000 runs at any statement, and processes while they write
+	$(BIN)/python -m pytest tests/spark/crash tests/spark/test_killed.py --ivm-kills $(KILLS) --ivm-kill $(ARGS)
 
 test-conformance: setup ## Run dbt's own tests of adapters (ARGS='-k python' to choose)
 	$(BIN)/python -m pytest tests/conformance --ivm-conformance $(ARGS)

@@ -22,6 +22,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="run every test on Spark, every operator's query and every round of TPC-H",
     )
     parser.addoption(
+        "--ivm-kills", type=int, default=30, help="kill this many runs in tests/spark/crash"
+    )
+    parser.addoption(
         "--ivm-update-golden",
         action="store_true",
         help="write plans and statements anew into the files of tests/fixtures, for review",

@@ -1,0 +1,1 @@
+"""Refreshes that are killed, and the plain run after each."""
