@@ -207,7 +207,7 @@ class Lake:
             self._note_view(model, statement.sql)
         if statement.kind is Kind.BUILD:
             self.kept[state] = _properties(statement.sql)
-        if statement.kind is Kind.ALTER:
+        if statement.kind is Kind.ALTER and "TBLPROPERTIES" in statement.sql:
             self.kept.setdefault(state, {}).update(_properties(statement.sql))
         if statement.writes_data:
             commits = self.commits.setdefault(state, [])

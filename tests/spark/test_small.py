@@ -16,8 +16,9 @@ from dbt.adapters.sparkivm.bridge.conf import (
 from dbt.adapters.sparkivm.connection import session
 from python_ivm.optimize import cost
 from python_ivm.optimize.cost import Execution
-from python_ivm.refresh import changed_keys, strategy
+from python_ivm.refresh import changed_keys
 from python_ivm.refresh.model import Model
+from python_ivm.refresh.planning import commits
 from tests.spark import workbench
 from tests.spark.workbench import Bench, query
 
@@ -47,7 +48,7 @@ def tell_merges(
 def test_a_state_of_large_files_gets_deletion_vectors(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(strategy, "_LARGE_FILES", 0)
+    monkeypatch.setattr(commits, "_LARGE_FILES", 0)
     bench.table("a", "k int, v int", "(1, 7)", "(2, 8)", "(2, 8)", "(3, 9)", "(null, null)")
     bench.view("select k, v from a")
     bench.view("select v, count(*) as n from m1 group by v")

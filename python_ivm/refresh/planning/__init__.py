@@ -1,0 +1,1 @@
+"""What a refresh commits, whichever strategy it takes; each module stands on the one before."""

@@ -1,0 +1,82 @@
+"""Refreshes that compute the query anew, and write the rows that differ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from python_ivm.optimize.cost import Cost
+from python_ivm.refresh import policy
+from python_ivm.refresh.incremental import recomputing
+from python_ivm.refresh.maintained import Maintained
+from python_ivm.refresh.planning.builds import Builds
+from python_ivm.refresh.reason import Reason, planner_error
+from python_ivm.refresh.statement import Refresh, Statement, Strategy
+from python_ivm.sources.clock import Clock
+from python_ivm.sources.history import SourceChange
+from python_ivm.state.bookmark import Bookmark
+from python_ivm.state.contents import contents
+from python_ivm.state.layout import Layout
+from python_ivm.state.recompute import FRESH, recompute
+
+
+class Recomputes(Builds):
+    """Plans refreshes from all rows into a state that stays."""
+
+    def _recompute(self, reason: Reason, bookmark: Bookmark, rebuild: bool = False) -> Refresh:
+        """Without following what changed: the rows that differ where the state can stay.
+
+        So models above can follow these. Else, and where most of the work would be to compare, a
+        rebuild.
+        """
+        if rebuild or reason.code not in STATE_STAYS:
+            return self._full(reason, bookmark)
+        feeds = self._feeds()  # may be commits, so that what follows is asked after them
+        how = self._how_to_refresh(bookmark)
+        if isinstance(how, Reason) or not how.comparable or not self._is_kept(how, bookmark):
+            return self._full(reason, bookmark)
+        current = self.model.current_versions()
+        clock = self.model.clock(bookmark)
+        try:
+            merge = self._merge_of_all(how.layout, current, clock)
+        except Exception as error:
+            return self._full(planner_error(error, self.warehouse.failure), bookmark)
+        if merge is None:
+            return self._full(reason, bookmark)
+        merge = self._committed(merge, bookmark, current)
+        reason = policy.with_advice(reason, feeds)
+        policy.refuse_under_strict(self.request, reason, feeds)
+        read = {k: c for k, c in current.items() if c.post != bookmark.sources[k]}
+        moved = clock if self.model.clock_moved(bookmark) else None
+        refresh = self._merged(Strategy.RECOMPUTE, reason, merge, how.layout, bookmark, read, moved)
+        return replace(refresh, warning=policy.warning(self.request, reason, feeds, "recomputed"))
+
+    def _is_kept(self, how: Maintained, bookmark: Bookmark) -> bool:
+        """Whether the clock leaves the state as useful as it was, and the view's text as it is."""
+        if not self.model.clock_moved(bookmark, how.query.shows):
+            return True
+        return not self.model.tables and not how.layout.view_asks_clock
+
+    def _merge_of_all(
+        self, layout: Layout, sources: Mapping[str, SourceChange], clock: Clock | None
+    ) -> Statement | None:
+        """The statement that recomputes the query; None if the state should not stay."""
+        self.model.forget_sizes()  # of what was replaced they tell nothing
+        merge, fresh = recompute(layout), contents(layout, FRESH)
+        in_memory = self.model.program is not None  # what a loop gives, whatever tables it reads
+        if not in_memory and not Cost(self.model, {}).keeps_state(merge.rows, fresh):
+            return None
+        if not self._state_fits(layout, sources, clock):
+            return None
+        self.merged = merge.rows
+        return recomputing(self.model, merge, sources, clock)
+
+
+STATE_STAYS = frozenset(
+    {
+        "CHANGE_FEED_GAP", "CHANGE_FEED_OFF", "CLOCK_MOVED", "LOOP", "LOOP_CUT_OFF",
+        "PLAN_TOO_LARGE", "SOURCE_DIFFERS",
+        "SOURCE_RECREATED", "SOURCE_REPLACED",
+    }
+)  # fmt: skip
+"""What makes it impossible to follow a change, and says nothing against the state."""
