@@ -39,6 +39,11 @@ class World:
         self.view.refresh("full")
         self.next_id = ROWS
 
+    def insert(self) -> None:
+        """A row that the view sees."""
+        self.next_id += 1
+        self.bench.sql(f"insert into o values ({self.next_id}, 1, 1)")
+
     def change(self) -> None:
         """Some rows of the sources change."""
         pick = self.random.randrange
@@ -182,16 +187,16 @@ def test_a_run_that_dies(bench: Bench, seed: int) -> None:
 def test_faults_reach_each_statement(bench: Bench) -> None:
     """The faults themselves: every boundary is reached, and nothing runs after a death."""
     world = World(bench, 0)
-    world.change()
+    world.insert()
     plain = world.process(None).run
     assert sum(map(writes, plain)) == 1
     for number in range(len(plain)):
-        world.change()
+        world.insert()
         run = world.process(Fault(Moment.BEFORE, number, writing=False))
         assert run.died and len(run.run) == number + 1
         world.process(None)
         world.view.check()
-    world.change()
+    world.insert()
     state = "select count(*) as n from (describe history m__ivm_state)"
     (commits,) = (row["n"] for row in bench.query(state))
     for moment, more in ((Moment.BEFORE, 0), (Moment.AFTER, 1)):
