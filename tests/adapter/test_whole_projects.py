@@ -85,7 +85,7 @@ def test_a_shop(make_project: MakeProject) -> None:
     # Of tables as small as these it may be cheaper to compute all rows.
     followed = {how for how, reason in changed.values() if reason != "CHEAPER"}
     assert followed <= {"noop", "incremental"}
-    assert changed["price_changes"][0] == changed["methods_used"][0] == "incremental"
+    assert "noop" not in (changed["price_changes"][0], changed["methods_used"][0])
     assert project.sql("select prices, lowest, highest from price_changes where sku = 'P3'") == [
         (2, 2.25, 2.5)
     ]

@@ -307,7 +307,7 @@ def test_a_source_without_a_change_feed_says_how_to_switch_it_on(bench: Bench) -
         bench.sql(f"insert into r values {rows}")
         advice = f"ALTER TABLE {bench.schema}.r SET TBLPROPERTIES (delta.enableChangeDataFeed"
         outcome = assert_recomputed(view, advice)
-        assert advice in outcome.response._message
+        assert outcome.response._message.endswith(".r has no change feed")  # the rest is in dbt.log
         assert "ivm_enable_change_feed: true" in outcome.refresh.explanation
 
 

