@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from python_ivm.errors import LoopNotEnded, LoopNotExecutable
+from python_ivm.errors import LoopNotEnded, LoopNotExecutable, NotYetImplemented
 from python_ivm.refresh.request import Options
 from tests.planner.lake import Lake
 from tests.planner.loops.naive import NotEnded, evaluate, spark_sql
@@ -44,6 +44,8 @@ def looped(seed: int) -> str:
             lake.run("m", sql, options=OPTIONS)
         except LoopNotExecutable:
             return "not executable"
+        except NotYetImplemented:  # of what stands behind the loop
+            return "no rules"
         except LoopNotEnded:
             assert expected is None, f"{sql}\nended by its definition"
             ended = "endless"
@@ -56,7 +58,7 @@ def looped(seed: int) -> str:
     return ended
 
 
-SEEDS = [seed for seed in range(40) if seed not in (13, 14, 17, 34)]  # these take longest
+SEEDS = [seed for seed in range(39) if seed not in (6, 10, 13, 14)]  # these take minutes
 
 
 @pytest.mark.parametrize("seed", SEEDS)
