@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from python_ivm.algebra.columns import Named
 from python_ivm.algebra.nodes import Node, Project
 from python_ivm.parse.loops import LOOP_VIEW, NOW
+from python_ivm.parse.parser import quoted_name
 from python_ivm.qualify.schema import Schemas
 from python_ivm.render.renderer import Renderer
 from python_ivm.render.sources import source_relations, text
@@ -37,9 +38,12 @@ def over_no_rows(sql: str, schemas: Schemas) -> str:
         schemas: The bindings.
     """
     for schema in schemas.values():
-        name = schema.parts[-1]
-        columns = ", ".join(f"CAST(NULL AS {k}) AS `{c}`" for c, k in schema.columns.items())
-        view, table = re.escape(LOOP_VIEW.format(name)), rf"`?{NOW}`?\.`?{re.escape(name)}`?"
+        binding = schema.parts[-1]
+        columns = ", ".join(
+            f"CAST(NULL AS {kind}) AS {quoted_name((name,))}"
+            for name, kind in schema.columns.items()
+        )
+        view, table = re.escape(LOOP_VIEW.format(binding)), rf"`?{NOW}`?\.`?{re.escape(binding)}`?"
         empty = f"(SELECT {columns} WHERE FALSE)"
         parts = re.split(rf"{table}(?!\w)|`{view}`|\b{view}\b", sql)
         sql = empty.join(parts)

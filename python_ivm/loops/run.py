@@ -10,9 +10,12 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any
 
+from sqlglot import exp
+
 from python_ivm.errors import InvalidModel, LoopNotEnded
 from python_ivm.loops.loop import Loop
 from python_ivm.parse.loops import LOOP_VIEW
+from python_ivm.parse.parser import DIALECT, quoted_name
 from python_ivm.rows.circuit import Endless, Limits, Result, Runner
 from python_ivm.rows.kinds import Kind, Overflow
 from python_ivm.rows.operators import Bag, Row
@@ -52,22 +55,23 @@ class Relation:
     @property
     def schema(self) -> str:
         """The columns in Spark's words."""
-        return ", ".join(f"`{name}` {kind}" for name, kind in self.columns)
+        return ", ".join(f"{quoted_name((name,))} {kind}" for name, kind in self.columns)
 
     def view(self) -> str:
         """The statement that makes the temporary view; it holds all rows as text."""
-        return f"CREATE OR REPLACE TEMPORARY VIEW `{self.name}` AS\n{self._query()}"
+        return f"CREATE OR REPLACE TEMPORARY VIEW {quoted_name((self.name,))} AS\n{self._query()}"
 
     def _query(self) -> str:
-        struct = ", ".join(f"`{name}`: {kind}" for name, kind in self.columns)
+        struct = ", ".join(f"{quoted_name((name,))}: {kind}" for name, kind in self.columns)
         names = [name for name, _ in self.columns]
         rows = [
             {n: _plain(v) for n, v in zip(names, row, strict=True) if v is not None}
             for row in self.all_rows
         ]
         text = json.dumps(rows, separators=(",", ":"), ensure_ascii=True)
-        quoted = text.replace("\\", "\\\\").replace("'", "\\'")
-        return f"SELECT INLINE(FROM_JSON('{quoted}', 'array<struct<{struct}>>'))"
+        kind = f"array<struct<{struct}>>"
+        given, schema = (exp.Literal.string(told).sql(dialect=DIALECT) for told in (text, kind))
+        return f"SELECT INLINE(FROM_JSON({given}, {schema}))"
 
 
 def _plain(value: Any) -> Any:

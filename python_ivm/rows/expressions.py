@@ -227,30 +227,22 @@ def _number(compiler: Compiler, tree: exp.Expr) -> Typed:
     return Typed(Kind("decimal", max(digits, scale), scale), lambda row: exact)
 
 
-def _and(compiler: Compiler, tree: exp.Expr) -> Typed:
-    left, right = (compiler.compile(side).of for side in (tree.this, tree.expression))
+def _connective(decides: bool) -> Callable[[Compiler, exp.Expr], Typed]:
+    """AND, which one FALSE decides, or OR, which one TRUE does, in SQL's logic of three values."""
 
-    def value(row: Row) -> bool | None:
-        a = left(row)
-        if a is False:
-            return False
-        b = right(row)
-        return False if b is False else None if a is None or b is None else True
+    def compiled(compiler: Compiler, tree: exp.Expr) -> Typed:
+        left, right = (compiler.compile(side).of for side in (tree.this, tree.expression))
 
-    return Typed(BOOLEAN, value)
+        def value(row: Row) -> bool | None:
+            a = left(row)
+            if a is decides:
+                return decides
+            b = right(row)
+            return decides if b is decides else None if a is None or b is None else not decides
 
+        return Typed(BOOLEAN, value)
 
-def _or(compiler: Compiler, tree: exp.Expr) -> Typed:
-    left, right = (compiler.compile(side).of for side in (tree.this, tree.expression))
-
-    def value(row: Row) -> bool | None:
-        a = left(row)
-        if a is True:
-            return True
-        b = right(row)
-        return True if b is True else None if a is None or b is None else False
-
-    return Typed(BOOLEAN, value)
+    return compiled
 
 
 def _not(compiler: Compiler, tree: exp.Expr) -> Typed:
@@ -475,8 +467,8 @@ _RULES: Mapping[type[exp.Expr], Callable[[Compiler, exp.Expr], Typed]] = {
     exp.Boolean: _boolean,
     exp.Null: lambda compiler, tree: Typed(VOID, lambda row: None),
     exp.Paren: lambda compiler, tree: compiler.compile(tree.this),
-    exp.And: _and,
-    exp.Or: _or,
+    exp.And: _connective(False),
+    exp.Or: _connective(True),
     exp.Not: _not,
     exp.Is: _is,
     exp.NullSafeEQ: _same,

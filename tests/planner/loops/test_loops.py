@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from python_ivm.errors import (
@@ -11,9 +13,11 @@ from python_ivm.errors import (
     NotYetImplemented,
 )
 from python_ivm.explain.explain import explain
+from python_ivm.loops.run import Relation
 from python_ivm.refresh.consistency import consistency_query, loop_to_run
 from python_ivm.refresh.request import Options
 from python_ivm.refresh.statement import Strategy
+from python_ivm.rows.kinds import Kind
 from tests.planner.lake import Lake
 
 EDGES = [(1, 2), (2, 3), (3, 1), (3, 4), (3, 4), (None, 5), (6, None)]
@@ -176,3 +180,12 @@ def test_rounds_and_steps_are_not_brought_together(
     sql = REACHED.replace("select n from reached", below)
     with pytest.raises(NotYetImplemented, match="Give the loop a maintained model of its own"):
         graph.run("m", sql, options=Options.of(config))
+
+
+def test_names_of_columns_stay_names() -> None:
+    told = Relation("v", (("a`b", Kind("int")),), Counter({(1,): 2}))
+    assert told.schema == "`a``b` int"
+    assert told.view() == (
+        "CREATE OR REPLACE TEMPORARY VIEW `v` AS\n"
+        """SELECT INLINE(FROM_JSON('[{"a`b":1},{"a`b":1}]', 'array<struct<`a``b`: int>>'))"""
+    )
