@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.events.logging import AdapterLogger
 
-from dbt.adapters.sparkivm.connection.settings import METASTORE_URL
+from dbt.adapters.sparkivm.connection.settings import METASTORE_URL, may_be_of_a_session
 from dbt.adapters.sparkivm.diagnostics import errors
 
 if TYPE_CHECKING:
@@ -62,13 +62,13 @@ def apply(
         advice: what to do about settings that cannot be changed; ends before a colon's list.
     """
     for key in started.requested - wanted.keys():
-        if _is_per_session(key):
+        if may_be_of_a_session(key):
             _try(key, partial(session.conf.unset, key))
     ignored = []
     for key, value in wanted.items():
         if _comparable(started.settings.get(key)) == _comparable(value):
             continue
-        if _is_per_session(key) and _try(key, partial(session.conf.set, key, value)):
+        if may_be_of_a_session(key) and _try(key, partial(session.conf.set, key, value)):
             continue
         if (key in user or key in _PLACES) and (key, value) not in started.warned:
             started.warned.add((key, value))
@@ -87,11 +87,6 @@ def _shown(key: str, value: str, actual: str) -> str:
     if _SECRET.search(key) or _SECRET.search(value) or _SECRET.search(actual):
         return key
     return f"{key}={value} (it is {actual})"
-
-
-def _is_per_session(key: str) -> bool:
-    """Whether to try a setting in a session: it accepts many in silence that nobody reads there."""
-    return not key.startswith("spark.") or key.startswith(("spark.sql.", "spark.databricks."))
 
 
 def _try(key: str, change: Callable[[], None]) -> bool:

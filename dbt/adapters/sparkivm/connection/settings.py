@@ -175,10 +175,14 @@ _OF_THE_WHOLE = (
 )
 
 
-def is_of_a_session(key: str) -> bool:
-    """Whether sessions of one Spark can each have a value of their own of a setting."""
-    is_sql = key.startswith(("spark.sql.", "spark.databricks."))
-    return is_sql and not key.startswith(_OF_THE_WHOLE)
+def may_be_of_a_session(key: str) -> bool:
+    """Whether to try a setting in a session: it accepts many in silence that nobody reads there."""
+    return not key.startswith("spark.") or key.startswith(("spark.sql.", "spark.databricks."))
+
+
+def is_of_the_whole(key: str) -> bool:
+    """Whether one Spark has one value of a setting, which only its restart can change."""
+    return not may_be_of_a_session(key) or key.startswith(_OF_THE_WHOLE)
 
 
 def items(text: str | None) -> list[str]:

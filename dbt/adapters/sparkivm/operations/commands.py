@@ -76,11 +76,8 @@ def preview(
             look=look,
             full_refresh=full_refresh,
         )
-    if form == "json":
-        told = {"models": [asdict(p) for p in found], "totals": totals(found)}
-        print_json("preview", told)
-    else:
-        click.echo(texts.of_previews(found))
+    told = {"models": [asdict(p) for p in found], "totals": totals(found)}
+    _show("preview", form, told, texts.of_previews(found))
     hit = [p for p in found if p.strategy in (ERROR, *fail_on)]
     hit += [p for p in found if p.fallback and "fallback" in fail_on]
     if hit:
@@ -96,10 +93,7 @@ def check(arguments: Sequence[str], form: str) -> None:
     """
     with opened(arguments) as project:
         found = looks.checks(project.adapter, project.graph, project.compiled)
-    if form == "json":
-        print_json("check", {"models": [asdict(c) for c in found]})
-    else:
-        click.echo(texts.of_checks(found))
+    _show("check", form, {"models": [asdict(c) for c in found]}, texts.of_checks(found))
     if any(c.verdict == REFUSED for c in found):
         raise SystemExit(1)
 
@@ -110,10 +104,7 @@ def status(arguments: Sequence[str], form: str) -> None:
     """Say where each maintained model stands: last refresh, sources behind, size of its state."""
     with opened(arguments) as project:
         found = looks.statuses(project.adapter, project.graph, project.compiled)
-    if form == "json":
-        print_json("status", {"models": [asdict(s) for s in found]})
-    else:
-        click.echo(texts.of_statuses(found))
+    _show("status", form, {"models": [asdict(s) for s in found]}, texts.of_statuses(found))
 
 
 @command
@@ -128,13 +119,8 @@ def history(arguments: Sequence[str], form: str, limit: int) -> None:
     """Tell the last refreshes of each maintained model, newest first."""
     with opened(arguments) as project:
         found = looks.histories(project.adapter, project.graph, project.compiled, limit)
-    if form == "json":
-        told = [
-            {"model": m, "refreshes": [asdict(r) for r in p], "trouble": w} for m, p, w in found
-        ]
-        print_json("history", {"models": told})
-    else:
-        click.echo(texts.of_histories(found))
+    told = [{"model": m, "refreshes": [asdict(r) for r in p], "trouble": w} for m, p, w in found]
+    _show("history", form, {"models": told}, texts.of_histories(found))
 
 
 @command
@@ -241,12 +227,17 @@ def rename(arguments: Sequence[str], form: str, former: str, model: str) -> None
 
 def _tell(name: str, form: str, found: Sequence[tuple[str, str]]) -> None:
     """Print one sentence on each model."""
+    lines = "\n".join(f"{model}: {told}" for model, told in found)
+    listed = [{"model": model, "told": told} for model, told in found]
+    _show(name, form, {"models": listed}, lines or "No maintained model is selected.")
+
+
+def _show(name: str, form: str, told: dict[str, Any], text: str) -> None:
+    """Print what a command found, as it was asked for."""
     if form == "json":
-        print_json(name, {"models": [{"model": model, "told": told} for model, told in found]})
-    elif found:
-        click.echo("\n".join(f"{model}: {told}" for model, told in found))
+        print_json(name, told)
     else:
-        click.echo("No maintained model is selected.")
+        click.echo(text)
 
 
 def print_json(name: str, told: dict[str, Any]) -> None:

@@ -32,7 +32,7 @@ from dbt.adapters.sparkivm.connection.settings import (
     CATALOG,
     METASTORE_URL,
     TOKEN,
-    is_of_a_session,
+    is_of_the_whole,
     prepare,
     project_folder,
     spark_defaults,
@@ -129,7 +129,7 @@ def fingerprint(credentials: SparkIvmCredentials) -> str:
     folder = project_folder(credentials.project_root)
     user = credentials.server_side_parameters
     settings = start_settings(credentials.master, user, folder, spark_defaults(os.environ))
-    fixed = {key: value for key, value in settings.items() if not is_of_a_session(key)}
+    fixed = {key: value for key, value in settings.items() if is_of_the_whole(key)}
     what = (fixed, version("pyspark"), sys.executable, os.environ.get("JAVA_HOME"))
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
 
