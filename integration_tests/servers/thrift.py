@@ -43,12 +43,7 @@ def running(folder: Path, settings: Mapping[str, str]) -> Generator[int]:
     prepare(folder)
     port = _free_port()
     log = folder / "thrift.log"
-    user = {
-        "spark.hadoop.hive.server2.thrift.bind.host": _HOST,
-        "spark.hadoop.hive.server2.thrift.port": str(port),
-        **settings,
-    }
-    options = start_settings(user.get("spark.master", "local[2]"), user, folder)
+    options = start_settings(settings.get("spark.master", "local[2]"), settings, folder)
     options["spark.driver.extraClassPath"] = ":".join(_jars(options.pop(PACKAGES), options))
     with log.open("ab") as output:
         server = subprocess.Popen(

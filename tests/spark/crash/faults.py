@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -105,6 +104,3 @@ class FaultyRunner:
 def writes(sql: str) -> bool:
     """Whether a statement changes tables."""
     return sql.lstrip().upper().startswith(WRITES)
-
-
-Runner = Callable[[str], list[Row]]
