@@ -11,8 +11,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from dbt.adapters.sparkivm.connection.delta_jar import delta_package
+
 FILE = Path(__file__).with_name("outcomes.json")
-PACKAGES = ("dbt-tests-adapter", "dbt-core", "dbt-adapters", "dbt-spark", "pyspark", "delta-spark")
+PACKAGES = ("dbt-tests-adapter", "dbt-core", "dbt-adapters", "dbt-spark", "pyspark")
 
 Outcomes = dict[str, dict[str, str]]
 """`passed`, `failed` or `skipped` by a class, such as `test_basic.TestEmpty`, and by its test."""
@@ -50,6 +52,7 @@ def merged(
 ) -> tuple[dict[str, str], Outcomes]:
     """The outcomes of a run in place of earlier ones, which other versions make void."""
     versions = {package: version(package) for package in PACKAGES}
+    versions["delta"] = delta_package().rpartition(":")[2]
     kept = before[1] if before[0] == versions else {}
     names = kept.keys() | new.keys()
     return versions, {name: {**kept.get(name, {}), **new.get(name, {})} for name in names}
