@@ -33,7 +33,7 @@
       )
     {%- endcall -%}
   {%- endif -%}
-  {%- if remove_columns -%}
+  {%- if remove_columns and execute -%}
     {%- set known = load_cached_relation(relation) or relation -%}
     {%- if known.is_delta -%}
       {%- set mapping = {'delta.columnMapping.mode': 'name'} -%}

@@ -14,10 +14,8 @@ from dbt.tests.adapter.simple_seed.test_seed import (
     BaseSeedConfigFullRefreshOn,
     BaseSeedCustomSchema,
     BaseSeedParsing,
-    BaseSeedSpecificFormats,
     BaseSeedWithEmptyDelimiter,
     BaseSeedWithUniqueDelimiter,
-    BaseSeedWithWrongDelimiter,
     BaseSimpleSeedEnabledViaConfig,
     BaseSimpleSeedWithBOM,
     BaseTestEmptySeed,
@@ -55,10 +53,6 @@ class TestSeedWithUniqueDelimiter(BaseSeedWithUniqueDelimiter):
     pass
 
 
-class TestSeedWithWrongDelimiter(BaseSeedWithWrongDelimiter):
-    pass
-
-
 class TestSeedWithEmptyDelimiter(BaseSeedWithEmptyDelimiter):
     pass
 
@@ -78,14 +72,6 @@ class TestSimpleSeedWithBOM(BaseSimpleSeedWithBOM):
     def setUp(self, project: Any) -> None:
         project.run_sql(seeds.seeds__expected_sql)
         copy(Path(seeds.__file__).parent / "seed_bom.csv", Path(project.project_root) / "seeds")
-
-
-class TestSeedSpecificFormats(BaseSeedSpecificFormats):
-    """A temporary folder for the suite's big file, in place of one beside the tests."""
-
-    @pytest.fixture(scope="class")
-    def test_data_dir(self, tmp_path_factory: pytest.TempPathFactory) -> Path:
-        return tmp_path_factory.mktemp("big") / "seed"
 
 
 class TestEmptySeed(BaseTestEmptySeed):

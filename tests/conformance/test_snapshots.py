@@ -21,7 +21,6 @@ from dbt.tests.adapter.simple_snapshot.test_snapshot import BaseSimpleSnapshot, 
 from dbt.tests.adapter.simple_snapshot.test_various_configs import (
     BaseSnapshotColumnNames,
     BaseSnapshotColumnNamesFromDbtProject,
-    BaseSnapshotDbtValidToCurrent,
     BaseSnapshotInvalidColumnNames,
     BaseSnapshotMultiUniqueKey,
 )
@@ -60,10 +59,6 @@ class TestSnapshotColumnNamesFromDbtProject(OwnNames, BaseSnapshotColumnNamesFro
 
 
 class TestSnapshotInvalidColumnNames(OwnNames, BaseSnapshotInvalidColumnNames):
-    """A table without the name of a database."""
-
-
-class TestSnapshotDbtValidToCurrent(OwnNames, BaseSnapshotDbtValidToCurrent):
     """A table without the name of a database."""
 
 

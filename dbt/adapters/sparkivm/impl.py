@@ -15,7 +15,7 @@ from dbt.adapters.sparkivm.debug import report as debug
 from dbt.adapters.sparkivm.methods import IvmMixin
 from dbt.adapters.sparkivm.operations.mixin import OperationsMixin
 from dbt.adapters.sparkivm.python_models.submission import PythonModelsMixin
-from dbt.adapters.sparkivm.tables.columns import SparkIvmColumn
+from dbt.adapters.sparkivm.tables.columns import ColumnsMixin, SparkIvmColumn
 from dbt.adapters.sparkivm.tables.comments import CommentsMixin
 from dbt.adapters.sparkivm.tables.constraints import ConstraintsMixin
 from dbt.adapters.sparkivm.tables.defaults import DefaultsMixin
@@ -34,6 +34,7 @@ class SparkIvmAdapter(
     PythonModelsMixin,
     DefaultsMixin,
     SeedsMixin,
+    ColumnsMixin,
     CommentsMixin,
     ConstraintsMixin,
     SparkAdapter,

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import Any
 
+from dbt.adapters.base import BaseRelation
 from dbt.adapters.base.column import Column
+from dbt.adapters.base.meta import AdapterMeta
 from dbt.adapters.spark.column import SparkColumn
 
 _WHOLE = frozenset(("tinyint", "byte", "smallint", "short", "int", "integer", "bigint", "long"))
 _FLOAT = frozenset(("float", "real", "double"))
 _DECIMAL = frozenset(("decimal", "dec", "numeric"))
 _TEXT = frozenset(("string", "varchar", "char", "character"))
+
+_OF_TREES = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint"}
+"""SQL's names of the types that Spark names otherwise where it draws a schema as a tree, from which
+dbt-spark reads them."""
 
 
 @dataclass
@@ -41,3 +49,24 @@ class SparkIvmColumn(SparkColumn):
     def _kind(self) -> str:
         """The type's name in lower case, without its sizes."""
         return str(self.dtype).lower().split("(")[0].strip()
+
+
+class ColumnsMixin(metaclass=AdapterMeta):
+    """The adapter's columns, wherever dbt-spark reads them."""
+
+    def parse_describe_extended(self, relation: BaseRelation, raw_rows: Any) -> list[SparkColumn]:
+        """The columns in the rows of DESCRIBE EXTENDED."""
+        return _ours(super().parse_describe_extended(relation, raw_rows))  # type: ignore[misc]
+
+    def parse_columns_from_information(self, relation: BaseRelation) -> list[SparkColumn]:
+        """The columns in what SHOW TABLE EXTENDED says of a relation."""
+        return _ours(super().parse_columns_from_information(relation))  # type: ignore[misc]
+
+
+def _ours(columns: Iterable[SparkColumn]) -> list[SparkColumn]:
+    made: list[SparkColumn] = []
+    for column in columns:
+        known = {field.name: getattr(column, field.name) for field in fields(column)}
+        known["dtype"] = _OF_TREES.get(column.dtype, column.dtype)
+        made.append(SparkIvmColumn(**known))
+    return made

@@ -19,7 +19,7 @@ class CommentsMixin(metaclass=AdapterMeta):
     """The adapter's part of the catalog that says what people wrote about relations."""
 
     def _get_columns_for_catalog(self, relation: BaseRelation) -> Iterator[dict[str, Any]]:
-        """The columns of a relation, with the comments that dbt-spark does not ask for."""
+        """The columns of a relation, counted from 1 as other adapters do, with their comments."""
         comments: dict[str, str] = {}
         details: dict[str, str] = {}
         try:
@@ -30,6 +30,7 @@ class CommentsMixin(metaclass=AdapterMeta):
         for column in super()._get_columns_for_catalog(relation):  # type: ignore[misc]
             yield {
                 **column,
+                "column_index": column["column_index"] + 1,
                 "table_comment": details.get("Comment") or None,
                 "column_comment": comments.get(column["column_name"]) or None,
             }
