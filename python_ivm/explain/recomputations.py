@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from python_ivm.algebra.nodes import Aggregate, Bindings, Node, Recursion, Sort, Window
+from python_ivm.algebra.linear_recursion import last_round
+from python_ivm.algebra.nodes import Aggregate, Bindings, Recursion, Sort, Window
 from python_ivm.render.plan_text import one_line
 from python_ivm.state.layout import Layout
 
@@ -16,7 +17,7 @@ def recomputations(layout: Layout) -> tuple[str, ...]:
 
     What is not named is maintained from the changed rows, with lookups of the rows that they match.
     """
-    return (*_counters(layout), *_operators(layout.input))
+    return (*_counters(layout), *_operators(layout))
 
 
 def _counters(layout: Layout) -> Iterator[str]:
@@ -32,9 +33,9 @@ def _counters(layout: Layout) -> Iterator[str]:
             yield f"{counter.name}: in groups that lost the row or value that it rests on"
 
 
-def _operators(plan: Node) -> Iterator[str]:
-    # A recursion is computed as a whole.
-    for node in plan.walk(lambda node: not isinstance(node, Recursion)):
+def _operators(layout: Layout) -> Iterator[str]:
+    # What stands below a recursion is told with it.
+    for node in layout.input.walk(lambda node: not isinstance(node, Recursion)):
         if isinstance(node, Aggregate) and not isinstance(node, Bindings):
             keys = ", ".join(key.name for key in node.keys)
             which = f"the changed groups of {keys}" if keys else "its one row"
@@ -44,7 +45,13 @@ def _operators(plan: Node) -> Iterator[str]:
             which = f"the changed partitions by {keys}" if keys else "all rows (no PARTITION BY)"
             yield f"{node.relation}: {which}, now and before, as any row can move all others"
         elif isinstance(node, Recursion):
-            yield f"{node.relation}: all of its rounds, now and before, as a row can begin others"
+            if last_round(node) is None:
+                yield f"{node.relation}: all rounds, now and before, as it reads a round twice"
+            elif layout.recursion is None:
+                yield (
+                    f"{node.relation}: all rounds before, as the state does not hold their rows; "
+                    "as a model of its own it follows what changed"
+                )
         elif isinstance(node, Sort) and node.order and (node.limit or node.offset):
             yield (
                 f"{node.schema[0].relation}: the sorted rows, now and before, as LIMIT and OFFSET "

@@ -8,7 +8,7 @@ a new module and a line here.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from python_ivm.algebra.term import Changes
 from python_ivm.delta import delta
@@ -24,6 +24,7 @@ from python_ivm.optimize import (
     redundant_bounds,
     semijoin_reduction,
     shared_changes,
+    state_reuse,
 )
 from python_ivm.optimize.context import Context
 from python_ivm.state.layout import Layout
@@ -51,6 +52,8 @@ class Pass:
 
 
 LOGICAL: tuple[Pass, ...] = (
+    # Reads the rows that a recursion had from the state, where that stores them.
+    Pass(state_reuse.state_reuse),
     # Finds affected groups, partitions and rows by the changed rows alone, one too many at worst.
     Pass(affected_keys.affected_keys, otherwise=affected_keys.keys_of_deltas),
     # Computes these only, before and after the change, and not all that there are.
@@ -93,7 +96,7 @@ def compiled(layout: Layout, changes: Changes, context: Context) -> Merge:
         context: What passes know.
     """
     merge = following(layout, delta(layout.input, changes), changes)
-    return rewritten(merge, context, LOGICAL)
+    return rewritten(merge, replace(context, layout=layout), LOGICAL)
 
 
 def rewritten(merge: Merge, context: Context, passes: tuple[Pass, ...] = PASSES) -> Merge:

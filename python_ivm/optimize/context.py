@@ -13,6 +13,7 @@ from python_ivm.algebra.nodes import Node
 from python_ivm.optimize.analysis.bounds import Bound, Range
 from python_ivm.optimize.analysis.provenance import Key, Kinds
 from python_ivm.optimize.cost import Cost
+from python_ivm.state.layout import Layout
 from python_ivm.state.merge import Merge
 
 
@@ -100,6 +101,7 @@ class Context:
         answers: Answers questions about changed rows.
         follow: Gives the MERGE, not optimized, that follows the changes of all sources but these.
         recompute: The MERGE that recomputes the query instead; None if it cannot.
+        layout: What the model stores; None where there is no model.
         net: The sources of whose change the rows that came and went are left out, since an
             expression that can fail is computed of its rows.
         without: The names of passes to leave out, for tests and to find out what one gains.
@@ -111,6 +113,7 @@ class Context:
     answers: Answers = field(default_factory=Nothing)
     follow: Callable[[Collection[str]], Merge] | None = None
     recompute: Merge | None = None
+    layout: Layout | None = None
     net: frozenset[str] = frozenset()
     without: frozenset[str] = frozenset()
     changed: dict[str, None] = field(default_factory=dict)

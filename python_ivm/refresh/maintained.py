@@ -103,6 +103,7 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
             questions.refuse_sessions(used)
             asked = questions.arguments(query)
             types = asked | nested_columns(query, described) | questions.united
+            types |= questions.recursion(query)
         failures = Failures(definitions(query.plan, partial(kind_of, schemas)), model.ansi)
         decided = layout(query, types, failures)
         net = sources_to_net(decided, failures)

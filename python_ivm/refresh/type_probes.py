@@ -25,7 +25,8 @@ from python_ivm.render.questions import probe_query
 from python_ivm.render.renderer import Renderer
 from python_ivm.render.sources import source_relations
 from python_ivm.sources.history import SourceChange
-from python_ivm.state.layout import Layout, arguments_to_type
+from python_ivm.state.layout import Layout, arguments_to_type, stored_recursion
+from python_ivm.state.rows import is_nested
 
 _BOUNDS = re.compile(r"struct<start:timestamp(_ntz)?,end:timestamp(_ntz)?>", re.IGNORECASE)
 
@@ -65,6 +66,18 @@ class Questions:
             names = [argument.name for argument in arguments]
             found[relation] = dict(zip(names, kinds, strict=True))
         return found
+
+    def recursion(self, query: Query) -> dict[str, Mapping[str, str]]:
+        """The columns that hold other values, or that Spark cannot compare, of a recursion.
+
+        Returns:
+            Their types by relation and name; nothing if the model cannot store the recursion.
+        """
+        node = stored_recursion(query.plan)
+        if node is None:
+            return {}
+        items = tuple(Named(column.name, column.expression()) for column in node.schema)
+        return {node.relation: {n: k for n, k in self._types(node, items) if is_nested(k)}}
 
     def casts(self, union: UnionAll) -> list[Mapping[str, str]]:
         """What the parts of a union must be cast to.

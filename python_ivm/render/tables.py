@@ -85,6 +85,9 @@ def view_query(layout: Layout, state: exp.Table) -> exp.Query:
         .lateral(f"explode(sequence(2, {COUNT})) copies as __ivm_copy__")
         .where(exp.GT(this=exp.column(COUNT), expression=exp.Literal.number(1)))
     )
+    if layout.condition is not None:
+        stored = stored.where(layout.condition.copy())
+        repeated = repeated.where(layout.condition.copy())
     if sort is None:
         repeated.set("expressions", [i.copy() for i in items])
         return bare(exp.union(stored.select(*items), repeated, distinct=False))

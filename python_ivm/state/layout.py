@@ -11,7 +11,17 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, Named, substitute
-from python_ivm.algebra.nodes import COUNT, Aggregate, Filter, Node, Project, Sort, Window
+from python_ivm.algebra.linear_recursion import last_round
+from python_ivm.algebra.nodes import (
+    COUNT,
+    Aggregate,
+    Filter,
+    Node,
+    Project,
+    Recursion,
+    Sort,
+    Window,
+)
 from python_ivm.bind.query import NO_HINTS, Hints, Query
 from python_ivm.bind.ties import text
 from python_ivm.functions.comparable import comparable, is_comparable
@@ -78,6 +88,19 @@ class Layout:
         return value if kind is None else comparable(value, kind)
 
     @property
+    def recursion(self) -> Mapping[ColumnRef, str] | None:
+        """The state's columns that hold those of a recursion; None if it does not store one."""
+        if not self.is_bag or not isinstance(self.input, Recursion):
+            return None
+        held = {
+            ColumnRef(k.expression.table, k.expression.name): k.name
+            for k in self.keys
+            if isinstance(k.expression, exp.Column)
+        }
+        columns = self.input.schema
+        return {c: held[c] for c in columns} if all(c in held for c in columns) else None
+
+    @property
     def view_asks_clock(self) -> bool:
         """Whether the public view's text has readings of the clock in it."""
         shown = [item.expression for item in self.items]
@@ -119,6 +142,8 @@ def layout(
         NotYetImplemented: If an aggregate cannot be maintained.
     """
     items, condition, sort, below = _peel(query.plan)
+    if types.get(_key_of(below)) == {} and _only_shows(items, condition, sort, failures):
+        return _recursion_layout(query, below, items, condition, sort)
     if isinstance(below, Aggregate):
         below = replace(below, input=in_order(below.input, types))
         decided = _aggregate_layout(query, below, types, items, condition, sort)
@@ -128,6 +153,34 @@ def layout(
         return replace(decided, check=_check(decided, failing, types.get(VIEW, {})))
     nested = types.get(VIEW, {})
     return _bag_layout(query, in_order(below, types), items, nested, condition, sort)
+
+
+def stored_recursion(plan: Node) -> Recursion | None:
+    """The recursion that a model may store as a whole, with all of its columns.
+
+    A change is then followed from its stored rows (``delta/recursion.py``).
+    """
+    _, _, _, below = _peel(plan)
+    return below if isinstance(below, Recursion) and last_round(below) is not None else None
+
+
+def _key_of(node: Node) -> str:
+    """Where types say of a recursion's columns which ones hold other values."""
+    return node.relation if isinstance(node, Recursion) else ""
+
+
+def _only_shows(
+    items: tuple[Named, ...],
+    condition: exp.Expr | None,
+    sort: Sort | None,
+    failures: Failures | None,
+) -> bool:
+    """Whether the view's expressions neither fail nor ask the clock, as readers compute them."""
+    shown = [item.expression for item in items]
+    shown += [condition] if condition is not None else []
+    shown += [key.this for key in sort.order] if sort is not None else []
+    fails = failures is not None and any(map(failures.can_fail, shown))
+    return not fails and not any(map(readings, shown))
 
 
 def _peel(
@@ -253,6 +306,36 @@ def _hashable(value: exp.Expr, kind: str) -> exp.Expr:
         return value
     struct = exp.func("named_struct", exp.Literal.string("value"), value.copy())
     return exp.Anonymous(this="to_json", expressions=[struct])
+
+
+def _recursion_layout(
+    query: Query,
+    node: Node,
+    items: tuple[Named, ...],
+    condition: exp.Expr | None,
+    sort: Sort | None,
+) -> Layout:
+    """All columns of a recursion, whichever the view shows."""
+    keys = [
+        Named(c.name if is_storable(c.name) else f"__ivm_col_{number}__", c.expression())
+        for number, c in enumerate(node.schema, 1)
+    ]
+    shown: dict[ColumnRef, exp.Expr] = {
+        column: exp.column(key.name, quoted=True)
+        for column, key in zip(node.schema, keys, strict=True)
+    }
+    return Layout(
+        input=node,
+        keys=tuple(keys),
+        counters=(Rows(),),
+        is_bag=True,
+        is_global=False,
+        items=tuple(Named(i.name, substitute(i.expression, shown)) for i in items),
+        condition=substitute(condition, shown) if condition is not None else None,
+        sort=_substituted(sort, shown) if sort is not None else None,
+        columns=query.columns,
+        hints=query.hints,
+    )
 
 
 def _bag_layout(

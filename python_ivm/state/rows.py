@@ -39,12 +39,13 @@ def nested_columns(
     """
     kinds = [kind for _, kind in described]
     columns = zip(query.plan.schema, kinds, strict=True)
-    nested = {
-        c.name: kind
-        for c, kind in columns
-        if kind.lower().startswith(_NESTED) or not is_comparable(kind)
-    }
+    nested = {c.name: kind for c, kind in columns if is_nested(kind)}
     return {VIEW: nested} if nested else {}
+
+
+def is_nested(kind: str) -> bool:
+    """Whether values of a Spark type hold others, or cannot be compared by Spark."""
+    return kind.lower().startswith(_NESTED) or not is_comparable(kind)
 
 
 def row_hash(values: Sequence[exp.Expr]) -> exp.Expr:

@@ -75,7 +75,7 @@ class Recomputes(Builds):
 STATE_STAYS = frozenset(
     {
         "CHANGE_FEED_GAP", "CHANGE_FEED_OFF", "CLOCK_MOVED", "LOOP", "LOOP_CUT_OFF",
-        "PLAN_TOO_LARGE", "SOURCE_DIFFERS",
+        "PLAN_TOO_LARGE", "RECURSION_LIMIT", "SOURCE_DIFFERS",
         "SOURCE_RECREATED", "SOURCE_REPLACED",
     }
 )  # fmt: skip

@@ -130,7 +130,7 @@ def test_a_model_that_is_rebuilt_says_why(lake: Lake) -> None:
     assert "Every change rebuilds the view in full (NOT_YET_IMPLEMENTED): * here" in text
 
 
-def test_a_recursion_is_told_to_be_computed_as_a_whole(lake: Lake) -> None:
+def test_a_recursion_below_an_aggregate_is_told_to_want_a_model_of_its_own(lake: Lake) -> None:
     lake.create("r", TABLES["r"], [(1, 1)])
     text = told(
         lake,
@@ -141,5 +141,6 @@ def test_a_recursion_is_told_to_be_computed_as_a_whole(lake: Lake) -> None:
     assert "WorkingTable of n as n_2" in text
     section = text.split("Recomputed where a change touches it")[1].split("\n\n")[0]
     assert section.splitlines()[2:] == [
-        "  n: all of its rounds, now and before, as a row can begin others"
+        "  n: all rounds before, as the state does not hold their rows; as a model of its own it "
+        "follows what changed"
     ]

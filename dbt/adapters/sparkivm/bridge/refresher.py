@@ -72,6 +72,7 @@ _DRIFT = "CHECK constraint ivm_count"
 # Spark's errors of values, and those that a query raises itself (raise_error, assert_true).
 _VALUE = re.compile(r"SQLSTATE: (22\w{3}|P0001)")
 _TWO_ROWS = (COLLISION, "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE")
+_ENDLESS = ("RECURSION_LEVEL_LIMIT_EXCEEDED", "RECURSION_ROW_LIMIT_EXCEEDED")
 _TOO_LARGE = (OVERFLOW, "ARITHMETIC_OVERFLOW", "NUMERIC_VALUE_OUT_OF_RANGE")
 
 
@@ -343,6 +344,8 @@ def _fallback(message: str) -> Reason | None:
         return Reason("HASH_COLLISION", COLLISION)
     if any(sign in message for sign in _TOO_LARGE):
         return Reason("SUM_OVERFLOW", "a number grew too large on the way", details=first)
+    if any(sign in message for sign in _ENDLESS):
+        return Reason("RECURSION_LIMIT", "the change went on for too many rounds", details=first)
     if _INTO_CHAR in message:
         told = "Delta cannot merge into columns of type char(n)"
         return Reason("NOT_YET_IMPLEMENTED", told, details="cast them to string")
