@@ -22,6 +22,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="run every test on Spark, every operator's query and every round of TPC-H",
     )
     parser.addoption(
+        "--ivm-every",
+        type=int,
+        default=0,
+        help="take each so many-th of the operators' queries on Spark, through three rounds",
+    )
+    parser.addoption(
         "--ivm-kills", type=int, default=30, help="kill this many runs in tests/spark/crash"
     )
     parser.addoption(

@@ -47,7 +47,10 @@ class Business:
             f"where o_orderkey < {_COPY} and {self.chosen('o_orderkey', copied)}"
         )
         self.sql(
-            f"insert into lineitem select l_orderkey + {added}, * except (l_orderkey) "
+            f"insert into lineitem select l_orderkey + {added}, l_partkey, l_suppkey, "
+            "l_linenumber, l_quantity, l_extendedprice, l_discount, l_tax, l_returnflag, "
+            "l_linestatus, l_shipdate, l_commitdate, l_receiptdate, l_shipinstruct, l_shipmode, "
+            "l_comment "
             f"from lineitem where l_orderkey < {_COPY} and {self.chosen('l_orderkey', copied)}"
         )
 

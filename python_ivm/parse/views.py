@@ -42,14 +42,15 @@ class View:
         columns: Its columns' names and types.
         shown: The names of the query's columns that it shows, in the same order; empty where the
             catalog does not say.
-        settings: The session settings under which its text is read, as far as they are kept.
+        settings: The session settings under which its text is read, as far as they are kept; None
+            if the catalog does not tell them.
     """
 
     text: str
     namespace: tuple[str, ...]
     columns: Mapping[str, str]
     shown: tuple[str, ...] = ()
-    settings: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] | None = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

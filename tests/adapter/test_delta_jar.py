@@ -12,7 +12,7 @@ from dbt.adapters.sparkivm.connection.delta_jar import any_package, package_for
 @pytest.mark.parametrize(
     ("spark", "package"),
     [
-        ("3.5.9", "io.delta:delta-spark_2.12:3.3.2"),
+        ("3.5.5", "io.delta:delta-spark_2.12:3.3.2"),
         ("4.0.1", "io.delta:delta-spark_4.0_2.13:4.4.0"),
         ("4.1.4", "io.delta:delta-spark_4.1_2.13:4.4.0"),
         ("4.2.0", "io.delta:delta-spark_4.2_2.13:4.4.0"),
@@ -48,6 +48,12 @@ def test_a_spark_without_delta_is_an_error_that_names_those_with_one() -> None:
         package_for("4.3.0")
     assert "PySpark 4.3.0 is installed, and there is no Delta Lake for it" in caught.value.msg
     assert "PySpark 3.5, 4.0, 4.1, 4.2: pip install 'pyspark==4.2.*'" in caught.value.msg
+
+
+def test_a_spark_whose_delta_cannot_replace_tables_is_an_error() -> None:
+    with pytest.raises(DbtRuntimeError) as caught:
+        package_for("3.5.6")
+    assert "pip install 'pyspark==3.5.5'" in caught.value.msg
 
 
 def test_without_pyspark_the_newest_is_advised(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -240,7 +240,8 @@ class IvmMixin(metaclass=AdapterMeta):
 
     def _ivm_warehouse(self) -> SparkWarehouse:
         """Answers about tables as of each question."""
-        return SparkWarehouse(self._ivm_query, self._ivm_shortcuts(), self._ivm_conf())
+        known = (self._ivm_query, self._ivm_shortcuts(), self._ivm_conf())
+        return SparkWarehouse(*known, this_run().engine)
 
     def _ivm_run_warehouse(
         self, request: Request, graph: Mapping[str, Any], conf: Conf
@@ -255,7 +256,7 @@ class IvmMixin(metaclass=AdapterMeta):
         def seeing(*names: tuple[str, ...]) -> RunWarehouse:
             also = {(name[-2].lower(), name[-1].lower()) for name in names}
             known = (self._ivm_query, sources | also, run.answers)
-            return RunWarehouse(*known, self._ivm_shortcuts(), conf)
+            return RunWarehouse(*known, self._ivm_shortcuts(), conf, run.engine)
 
         if run.looks_back:
             seeing(request.view, request.state).look(request.view, request.state)

@@ -7,9 +7,15 @@ from functools import partial
 
 from sqlglot import exp
 
-from python_ivm.errors import InvalidModel
+from python_ivm.errors import InvalidModel, IvmError
 from python_ivm.parse.marks import AS_OF_LAST, Mark
-from python_ivm.parse.parser import TableReference, quoted_name, table_key, table_references
+from python_ivm.parse.parser import (
+    TableReference,
+    parse,
+    quoted_name,
+    table_key,
+    table_references,
+)
 from python_ivm.parse.views import Relation, View, no_rows
 from python_ivm.refresh.metadata.versions import is_delta, state_history
 from python_ivm.refresh.request import Previous, Warehouse
@@ -94,9 +100,13 @@ class Catalog:
         if not view.namespace:
             self.opaque[table_key(parts)] = "it is a temporary view"
             return Relation(parts)
+        if view.settings is None and not self._is_public(name, view):
+            told = "the catalog does not tell under which settings it was made"
+            self.keep(Relation(name), told)
+            return Relation(name)
         differing = [
             key
-            for key, value in view.settings.items()
+            for key, value in (view.settings or {}).items()
             if key in self._settings and value != self._settings[key]
         ]
         if differing:
@@ -166,16 +176,30 @@ class Catalog:
 
     def _adapted(self, name: tuple[str, ...], tree: exp.Query) -> exp.Query:
         """The tree of a view; of a maintained model's public view, one over its state's rows."""
-        tables = {reference.key: reference for reference in table_references(tree)}
-        if len(tables) != 1:
-            return tree
-        (state,) = tables.values()
-        if state.pinned:
-            return tree
-        parts = (*state.parts[:-1], state.parts[-1].removesuffix(AS_OF_LAST))
-        bookmark = state_history(self._warehouse, parts).bookmark
-        if bookmark is None or bookmark.model.lower() != table_key(name[-2:]):
+        parts = self._state_below(name, tree)
+        if parts is None:
             return tree
         hidden = hidden_columns(self._warehouse.columns(parts) or ())
         self.hidden[table_key(parts)] = hidden
         return over_hidden_columns(tree, hidden)
+
+    def _is_public(self, name: tuple[str, ...], view: View) -> bool:
+        """Whether a view is a maintained model's, which is made under the settings of its build."""
+        try:
+            return self._state_below(name, parse(view.text)) is not None
+        except IvmError:
+            return False
+
+    def _state_below(self, name: tuple[str, ...], tree: exp.Query) -> tuple[str, ...] | None:
+        """The state that a maintained model's public view shows as of now; None for others."""
+        tables = {reference.key: reference for reference in table_references(tree)}
+        if len(tables) != 1:
+            return None
+        (state,) = tables.values()
+        if state.pinned:
+            return None
+        parts = (*state.parts[:-1], state.parts[-1].removesuffix(AS_OF_LAST))
+        bookmark = state_history(self._warehouse, parts).bookmark
+        if bookmark is None or bookmark.model.lower() != table_key(name[-2:]):
+            return None
+        return parts

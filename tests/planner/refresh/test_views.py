@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 
 import pytest
 
 from python_ivm.errors import InvalidModel, Unsupported
+from python_ivm.parse.views import View as SourceView
 from python_ivm.refresh.consistency import consistency_query
 from python_ivm.refresh.request import Options, Policy
 from python_ivm.refresh.statement import Kind, Strategy
@@ -124,6 +126,7 @@ def test_a_columns_new_type_is_cast_to_the_views(xy: Lake) -> None:
     ("more", "why"),
     [
         ({"settings": {"zone": "Mars"}}, "it was made under another zone"),
+        ({"settings": None}, "the catalog does not tell under which settings it was made"),
         ({"namespace": ()}, "it is a temporary view"),
         ({"text": "select i, transform("}, "does not parse"),
         ({"shown": ("i", "gone")}, "its query has other columns than when it was made"),
@@ -139,6 +142,23 @@ def test_a_view_that_cannot_be_taken_apart_is_rebuilt_from_every_time(
         assert why in refresh.explanation
         xy.check("m")
         changed(xy)
+
+
+def test_a_maintained_models_view_is_followed_though_its_settings_are_not_told(xy: Lake) -> None:
+    told = xy.definition
+
+    def definition(parts: tuple[str, ...]) -> SourceView | None:
+        view = told(parts)
+        return None if view is None else replace(view, settings=None)
+
+    xy.definition = definition  # type: ignore[method-assign]
+    models = {"m": "select i, sum(v) as t from s.x group by i", "top": "select t from s.m"}
+    for name, sql in models.items():
+        xy.run(name, sql)
+    changed(xy)
+    for name, sql in models.items():
+        assert xy.run(name, sql).strategy is Strategy.INCREMENTAL
+        xy.check(name)
 
 
 def test_a_view_of_random_values_is_refused_at_its_name(xy: Lake) -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from dbt.adapters.events.logging import AdapterLogger
 
 from dbt.adapters.sparkivm.bridge.shortcuts import SessionShortcuts
+from dbt.adapters.sparkivm.bridge.view_details import Kept
 from dbt.adapters.sparkivm.bridge.warehouse import Row
 
 if TYPE_CHECKING:
@@ -55,6 +56,16 @@ class DeltaLogs(SessionShortcuts):
     def files(self, parts: tuple[str, ...]) -> list[Row] | None:
         """What the log has of each of a table's files; None if Delta would need a job for it."""
         return self._told(parts, lambda log: log.listed())
+
+    def view(self, parts: tuple[str, ...]) -> Kept | None:
+        """What the catalog keeps with a view; None if Spark's own does not have it."""
+
+        def look(session: SparkSession) -> Kept | None:
+            if not _is_in_sparks_catalog(session, parts):
+                return None
+            return _java(session._jvm).view(session._jsparkSession, *parts[-2:])
+
+        return self._look(parts, look)
 
     def _told(self, parts: tuple[str, ...], tell: Callable[[_Log], T | None]) -> T | None:
         def look(session: SparkSession) -> T | None:
@@ -118,10 +129,25 @@ class _Java:
         folder = log.logPath()
         return _Log(self, folder, folder.getFileSystem(log.newDeltaHadoopConf()), found._2())
 
+    def view(self, session: Any, schema: str, name: str) -> Kept | None:
+        """What the catalog keeps with a view."""
+        found = session.sessionState().catalog()
+        kept = found.getTableMetadata(self.table(name, self.option.apply(schema)))
+        names, settings = kept.viewQueryColumnNames(), kept.viewSQLConfigs().iterator()
+        pairs = []
+        while settings.hasNext():
+            pair = settings.next()
+            pairs.append((str(pair._1()), str(pair._2())))
+        return Kept(tuple(str(names.apply(n)) for n in range(names.size())), dict(pairs))
+
 
 @lru_cache(maxsize=1)
 def _java(jvm: Any) -> _Java:
     io, spark = jvm.java.io, jvm.org.apache.spark.sql
+    # Until Spark 4 there was one class of sessions, and what is no class py4j takes for a package.
+    session = spark.classic.SparkSession
+    if type(session).__name__ == "JavaPackage":
+        session = spark.SparkSession
     return _Java(
         jvm.org.apache.hadoop.fs.Path,
         io.InputStreamReader,
@@ -130,7 +156,7 @@ def _java(jvm: Any) -> _Java:
         spark.catalyst.TableIdentifier,
         spark.delta.DeltaTableUtils,
         spark.delta.DeltaLog,
-        spark.classic.SparkSession,
+        session,
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.sparkivm.bridge.view_details import Kept
 from dbt.adapters.sparkivm.bridge.warehouse import Row
 from dbt.adapters.sparkivm.connection.session import SessionHandle
 from python_ivm.parse.parser import quoted_name
@@ -51,6 +52,10 @@ class SessionShortcuts:
         return None
 
     def files(self, parts: tuple[str, ...]) -> list[Row] | None:
+        """Not told."""
+        return None
+
+    def view(self, parts: tuple[str, ...]) -> Kept | None:
         """Not told."""
         return None
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from dbt_common.invocation import get_invocation_id
 
+from dbt.adapters.sparkivm.bridge.engine import Engine
 from python_ivm.refresh.metadata.answers import Answers
 from python_ivm.refresh.request import Previous
 
@@ -25,12 +26,14 @@ class ThisRun:
         answers: What is known about them, and about what is read as before the run.
         looks_back: Whether a model names another one as it was before the run.
         previous: The models that were named so, by the names of their views as planner keys.
+        engine: What is known of the engine.
     """
 
     sources: set[tuple[str, str]] | None = None
     answers: Answers = field(default_factory=Answers)
     looks_back: bool = False
     previous: dict[str, Previous] = field(default_factory=dict)
+    engine: Engine = field(default_factory=Engine)
 
 
 @lru_cache(maxsize=1)

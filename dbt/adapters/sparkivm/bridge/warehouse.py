@@ -12,6 +12,8 @@ from dbt_common.exceptions import DbtRuntimeError
 from sqlglot import exp
 
 from dbt.adapters.sparkivm.bridge.conf import Conf, StatementConf, changed, executed
+from dbt.adapters.sparkivm.bridge.engine import Ability, Engine
+from dbt.adapters.sparkivm.bridge.view_details import Kept, of_json, of_rows
 from python_ivm.optimize.cost import Execution
 from python_ivm.parse.parser import DIALECT, quoted_name
 from python_ivm.parse.views import View
@@ -32,6 +34,7 @@ _NOT_DELTA = (
     "EXPECT_TABLE_NOT_VIEW",
     "EXPECT_PERMANENT_TABLE_NOT_TEMP",
     "is not a Delta table",
+    "expects a table",
     "UNSUPPORTED_FEATURE.TABLE_OPERATION",
 )
 
@@ -56,6 +59,9 @@ class Shortcuts(Protocol):
     def files(self, parts: tuple[str, ...]) -> list[Row] | None:
         """What the log has of each file (``add`` of the Delta protocol); None if it is not told."""
 
+    def view(self, parts: tuple[str, ...]) -> Kept | None:
+        """What the catalog keeps with a view; None if it is not told."""
+
 
 class SparkWarehouse:
     """The planner's warehouse, on a dbt connection.
@@ -64,12 +70,18 @@ class SparkWarehouse:
         query: Runs a statement and gives its rows, as dicts by column name.
         shortcuts: Tell of tables without a statement; None where there is no such way.
         conf: The session's settings; None if statements change them.
+        engine: What is known of the engine.
     """
 
     def __init__(
-        self, query: Query, shortcuts: Shortcuts | None = None, conf: Conf | None = None
+        self,
+        query: Query,
+        shortcuts: Shortcuts | None = None,
+        conf: Conf | None = None,
+        engine: Engine | None = None,
     ) -> None:
         """Take what runs statements."""
+        self._engine = engine or Engine()
         self._query = query
         self._shortcuts = shortcuts
         self._conf = conf or StatementConf(query)
@@ -151,17 +163,18 @@ class SparkWarehouse:
 
     def definition(self, parts: tuple[str, ...]) -> View | None:
         """A view; its namespace is empty if it is a temporary one."""
-        rows = self._ask(f"DESCRIBE TABLE EXTENDED {quoted_name(parts)} AS JSON", *_MISSING)
-        told = json.loads(next(iter(rows[0].values()))) if rows else {}
-        if told.get("type") != "VIEW" or "view_text" not in told:
-            return None
-        named = exp.to_table(told.get("view_catalog_and_namespace", ""), dialect=DIALECT)
-        return View(
-            text=told["view_text"],
-            namespace=tuple(part.name for part in named.parts if part.name),
-            columns=self.columns(parts) or {},
-            shown=tuple(told.get("view_query_output_columns") or ()),
-            settings=told.get("view_creation_spark_configuration") or {},
+        question = f"DESCRIBE TABLE EXTENDED {quoted_name(parts)}"
+        if self._engine.can(Ability.DESCRIBE_AS_JSON):
+            try:
+                rows = self._ask(f"{question} AS JSON", *_MISSING)
+                return of_json(rows or [], lambda: self.columns(parts) or {})
+            except DbtRuntimeError as error:
+                if not self._engine.lacks(Ability.DESCRIBE_AS_JSON, str(error)):
+                    raise
+        return of_rows(
+            self._ask(question, *_MISSING) or [],
+            lambda: self.columns(parts) or {},
+            lambda: self._shortcuts.view(parts) if self._shortcuts else None,
         )
 
     def describe(self, sql: str) -> Sequence[tuple[str, str]]:
@@ -218,6 +231,7 @@ class RunWarehouse(SparkWarehouse):
         answers: What the run's models asked about them before.
         shortcuts: Tell of tables without a statement; None where there is no such way.
         conf: The session's settings; None if statements change them.
+        engine: What is known of the engine.
     """
 
     def __init__(
@@ -227,9 +241,10 @@ class RunWarehouse(SparkWarehouse):
         answers: Answers,
         shortcuts: Shortcuts | None = None,
         conf: Conf | None = None,
+        engine: Engine | None = None,
     ) -> None:
         """Take what runs statements, and what is known already."""
-        super().__init__(query, shortcuts, conf)
+        super().__init__(query, shortcuts, conf, engine)
         self._sources = frozenset(sources)
         self._answers = answers
 

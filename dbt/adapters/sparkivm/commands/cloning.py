@@ -93,7 +93,7 @@ class Cloner:
         A maintained model above must find the tables of the view by the same text.
         """
         view = self._warehouse.definition(other)
-        if view is not None and self._means_the_same(view):
+        if view is not None and view.settings is not None and self._means_the_same(view):
             try:
                 self._create_view(this, other, view, view.text)
                 return _told(f"view with the query of {'.'.join(other)}")
@@ -125,7 +125,8 @@ class Cloner:
     def _as_when_made(self, view: View) -> Generator[None, None, None]:
         """Let Spark read a view's text in the place and under the settings that it was made in."""
         catalog, schema = self._warehouse.namespace()
-        settings = {key: view.settings[key] for key in self._settings if key in view.settings}
+        kept = view.settings or {}
+        settings = {key: kept[key] for key in self._settings if key in kept}
         there = view.namespace and view.namespace != (catalog, schema)
         with changed(self._conf, settings):
             if not there:

@@ -6,6 +6,7 @@ without a JAR, and wants one PySpark each.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
@@ -23,6 +24,9 @@ SERVED = {
     "4.2": ("delta-spark_4.2_2.13:4.4.0",),
 }
 """Spark's release to the JARs that Maven has for it, the newest last. All were downloaded once."""
+
+_LAST_THAT_WORKS = {"3.5": 5}
+"""Delta 3.3 cannot replace tables on a Spark after 3.5.5 (Delta's issue 4671 on GitHub)."""
 
 _ELSE = (
     "To use another one, name it in the profile: server_side_parameters: spark.jars.packages: "
@@ -55,6 +59,12 @@ def package_for(spark: str, delta: str | None = None) -> str:
         raise DbtRuntimeError(
             f"PySpark {spark} is installed, and there is no Delta Lake for it. There is one for "
             f"PySpark {', '.join(SERVED)}: pip install 'pyspark=={list(SERVED)[-1]}.*'. {_ELSE}"
+        )
+    last = _LAST_THAT_WORKS.get(_release(spark))
+    if last is not None and int(re.split(r"\D", spark)[2]) > last:
+        raise DbtRuntimeError(
+            f"PySpark {spark} is installed, on which no Delta Lake can replace a table: "
+            f"pip install 'pyspark=={_release(spark)}.{last}', or a newer Spark. {_ELSE}"
         )
     if delta is None:
         return f"io.delta:{served[-1]}"

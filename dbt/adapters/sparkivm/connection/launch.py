@@ -60,7 +60,8 @@ def root_session(settings: Mapping[str, str], folder: Path) -> tuple[SparkSessio
         SparkContext(conf=conf, gateway=gateway)
         return SparkSession.builder.getOrCreate(), True
     except PySparkRuntimeError as error:
-        if error.getCondition() != "JAVA_GATEWAY_EXITED":
+        condition = getattr(error, "getCondition", error.getErrorClass)()  # so named since Spark 4
+        if condition != "JAVA_GATEWAY_EXITED":
             raise
         raise FailedToConnectError(start_failure(log, start)) from None
     except Exception as error:

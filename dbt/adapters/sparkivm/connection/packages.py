@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import IO
 
@@ -21,6 +22,7 @@ logger = AdapterLogger("SparkIvm")
 
 IVY = "spark.jars.ivy"
 IVY_DEFAULT = "~/.ivy2.5.2"
+IVY_OF_SPARK_3 = "~/.ivy2"
 
 
 @contextmanager
@@ -48,7 +50,7 @@ def one_at_a_time(settings: Mapping[str, str]) -> Iterator[None]:
 
 def not_downloaded(settings: Mapping[str, str]) -> list[str]:
     """Those of the packages that Ivy has not put among its JARs yet."""
-    jars = _folder(settings) / "jars"
+    jars = ivy_folder(settings) / "jars"
     return [
         package
         for package in items(settings.get(PACKAGES))
@@ -68,16 +70,17 @@ def _jar(package: str) -> str:
     return f"{group}_{artifact}-{version}.jar"
 
 
-def _folder(settings: Mapping[str, str]) -> Path:
+def ivy_folder(settings: Mapping[str, str]) -> Path:
     """Ivy's folder."""
-    return Path(settings.get(IVY) or IVY_DEFAULT).expanduser()
+    usual = IVY_OF_SPARK_3 if version("pyspark").startswith("3.") else IVY_DEFAULT
+    return Path(settings.get(IVY) or usual).expanduser()
 
 
 def _lock_file(settings: Mapping[str, str]) -> IO[bytes] | None:
     """The open file to lock; None where that cannot be done, and Ivy has to do without."""
     if sys.platform == "win32":
         return None
-    folder = _folder(settings)
+    folder = ivy_folder(settings)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         return (folder / "dbt-sparkivm.lock").open("ab")

@@ -161,7 +161,7 @@ class SessionHandle(SparkConnectionWrapper):
 
         def interrupt() -> None:
             while self._running.is_set():
-                self.session.interruptAll()
+                _interrupt(self.session)
                 time.sleep(_CANCEL_EVERY)
 
         threading.Thread(target=interrupt, name="cancel-spark-jobs", daemon=True).start()
@@ -206,6 +206,17 @@ class SessionHandle(SparkConnectionWrapper):
         if self._cursor is None:
             raise DbtRuntimeError("No statement was run on this connection yet.")
         return self._cursor
+
+
+def _interrupt(session: SparkSession) -> None:
+    """Stop what runs in a session; on Spark 3.5, which cannot tell, what runs in the process.
+
+    dbt cancels all of its connections at once.
+    """
+    try:
+        session.interruptAll()
+    except RuntimeError:
+        session.sparkContext.cancelAllJobs()
 
 
 def bind(sql: str, values: Iterable[Any]) -> str:

@@ -14,6 +14,7 @@ _STACK_LINE = re.compile(r"^\s*(at \S+\(.*\)|\.\.\. \d+ more|(Driver|JVM) stackt
 # "...; line 1 pos 7;" is followed by the logical plan, of any length.
 _PLAN = re.compile(r"(; line \d+ pos \d+)?;\n(?=['+!:A-Z]).*", re.DOTALL)
 _TASK_FAILED = re.compile(r"^Job aborted due to stage failure: .*?\): ", re.DOTALL)
+_CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\]")
 # "a.b.SomeException: ..." of this process's Spark, "(a.b.SomeException) ..." of Spark Connect.
 _CLASS_NAME = re.compile(r"^(\()?(?:[a-z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error)(?(1)\)|:) (?=\S)")
 # Says where something failed, and not what: that is the last cause in the trace.
@@ -51,7 +52,33 @@ def as_dbt_error(error: Exception) -> DbtRuntimeError:
     message = render(message_of(error))
     if _WRAPPER.match(message):
         message = "\n".join([message, *_causes(trace_of(error))[-1:]])
-    return DbtDatabaseError(message)
+    return DbtDatabaseError(_with_state(message, error))
+
+
+def _with_state(message: str, error: Exception) -> str:
+    """The message with its SQLSTATE, which Spark 3.5 leaves out, at the end of its first line."""
+    condition = _CONDITION.search(message)
+    if condition is None or "SQLSTATE" in message:
+        return message
+    try:
+        state = _state(error, condition[1])
+    except Exception:  # a condition of others than Spark, or a JVM that is gone
+        return message
+    first, newline, rest = message.partition("\n")
+    return f"{first} SQLSTATE: {state}{newline}{rest}" if state else message
+
+
+def _state(error: Exception, condition: str) -> str | None:
+    """The SQLSTATE of an error: its own, or of a task's error that it only quotes."""
+    ask = getattr(error, "getSqlState", None)
+    if ask is not None:
+        return ask()
+    if not hasattr(error, "java_exception"):
+        return None
+    from pyspark import SparkContext
+
+    jvm = SparkContext._active_spark_context._jvm
+    return jvm.org.apache.spark.SparkThrowableHelper.getSqlState(condition)
 
 
 def is_sparks(error: Exception) -> bool:
@@ -63,7 +90,7 @@ def is_sparks(error: Exception) -> bool:
 def message_of(error: Exception) -> str:
     """Spark's full message, still with plan and trace where Spark put them into it."""
     # A captured exception has no `args`, and its `str` asks the JVM, which may be gone.
-    desc = getattr(error, "_desc", None)
+    desc = getattr(error, "_desc", None) or getattr(error, "desc", None)  # of Spark 4, of 3.5
     if desc:
         return str(desc)
     if hasattr(error, "getGrpcStatusCode"):
@@ -77,7 +104,8 @@ def message_of(error: Exception) -> str:
 
 def trace_of(error: Exception) -> str:
     """Java's stack trace, for the log; empty where there is none."""
-    trace = getattr(error, "_stackTrace", None) or getattr(error, "_stacktrace", None)
+    names = ("_stackTrace", "_stacktrace", "stackTrace")  # of Spark 4, of Connect, of Spark 3.5
+    trace = next((told for name in names if (told := getattr(error, name, None))), None)
     return str(trace) if trace else str(error) if hasattr(error, "java_exception") else ""
 
 

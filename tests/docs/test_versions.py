@@ -1,0 +1,25 @@
+"""The page on Spark's versions tells what the matrix did."""
+
+from __future__ import annotations
+
+from docs import versions
+from tests.matrix import outcomes
+from tests.matrix.suite import QUICK, SPARKS, SUITE
+
+
+def test_the_page_is_what_the_matrix_did() -> None:
+    assert versions.PAGE.read_text() == versions.page(), "run `make docs`"
+
+
+def test_each_release_ran_by_its_newest_version() -> None:
+    found = outcomes.recorded()
+    assert {release: of["versions"]["spark"] for release, of in found.items()} == SPARKS
+    for of in found.values():
+        assert set(QUICK) <= of["outcomes"].keys() <= SUITE.keys()
+
+
+def test_a_failed_test_is_named() -> None:
+    failing = {"outcomes": {"tests/a.py": {"test_b": "failed", "test_c": "passed"}}}
+    assert versions._failed(failing) == ["tests/a.py::test_b"]
+    assert versions._told(failing["outcomes"]["tests/a.py"]) == "1 pass, 1 fail"
+    assert versions._told({}) == "not run"
