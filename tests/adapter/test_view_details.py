@@ -21,6 +21,9 @@ DETAILS = (
     ("two", "int"),
     ("", ""),
     ("# Detailed Table Information", ""),
+    ("Catalog", "spark_catalog"),
+    ("Database", "a.b"),
+    ("Table", "v"),
     ("Type", "VIEW"),
     ("Comment", "c\nView Text: x"),
     ("View Text", TEXT),
@@ -41,7 +44,11 @@ class Told:
     """Shortcuts that tell of views only."""
 
     columns = history = detail = files = staticmethod(lambda *_: None)
-    view = staticmethod(lambda _: Kept(("a", "ab"), {"spark.sql.ansi.enabled": "true"}))
+
+    @staticmethod
+    def view(name: tuple[str, ...]) -> Kept:
+        assert name == ("spark_catalog", "a.b", "v")  # also where a model names it without a schema
+        return Kept(("a", "ab"), {"spark.sql.ansi.enabled": "true"})
 
 
 def answering(details: tuple[tuple[str, str], ...], asked: list[str]) -> Callable[[str], list[Row]]:

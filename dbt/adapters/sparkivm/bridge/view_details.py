@@ -51,21 +51,25 @@ def of_json(rows: list[Row], columns: Callable[[], Mapping[str, str]]) -> View |
 
 
 def of_rows(
-    rows: list[Row], columns: Callable[[], Mapping[str, str]], kept: Callable[[], Kept | None]
+    rows: list[Row],
+    columns: Callable[[], Mapping[str, str]],
+    kept: Callable[[tuple[str, ...]], Kept | None],
 ) -> View | None:
     """The view of ``DESCRIBE TABLE EXTENDED``; None if it is none.
 
     Args:
         rows: The statement's.
         columns: Asks for the view's columns and types.
-        kept: Asks for what the rows do not show; without it the view's settings are not known.
+        kept: Asks for what the rows do not show, by the view's full name; without it the view's
+            settings are not known.
     """
     names = [row["col_name"] for row in rows]
     start = names.index(_DETAILS) if _DETAILS in names else len(rows)
     told = {row["col_name"]: row["data_type"] for row in rows[start:]}
     if told.get("Type") != "VIEW" or "View Text" not in told:
         return None
-    known, more = columns(), kept()
+    known = columns()
+    more = kept(tuple(told[part] for part in ("Catalog", "Database", "Table") if part in told))
     return View(
         text=told["View Text"],
         namespace=_namespace(told.get("View Catalog and Namespace", "")),

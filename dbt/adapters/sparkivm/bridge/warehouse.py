@@ -174,7 +174,7 @@ class SparkWarehouse:
         return of_rows(
             self._ask(question, *_MISSING) or [],
             lambda: self.columns(parts) or {},
-            lambda: self._shortcuts.view(parts) if self._shortcuts else None,
+            lambda name: self._shortcuts.view(name) if self._shortcuts else None,
         )
 
     def describe(self, sql: str) -> Sequence[tuple[str, str]]:
