@@ -8,10 +8,11 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.setup-done
 BENCH_STAMP := $(VENV)/.bench-done
+SERVERS_STAMP := $(VENV)/.servers-done
 DIST_STAMP := $(VENV)/.dist-done
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-spark test-crash test-conformance test-tpcds test-random check format clean docs pictures docs-site \
+.PHONY: help setup demo test test-spark test-crash test-conformance test-tpcds test-random test-matrix test-servers test-cluster test-s3 check format clean docs pictures docs-site \
 	bench dist
 
 help: ## Show the targets
@@ -53,7 +54,7 @@ format: setup ## Format the code and fix what ruff can fix
 	$(BIN)/ruff format .
 
 clean: ## Remove what tools and Spark leave behind (not .venv)
-	rm -rf build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .nox build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -rf target logs .sparkivm spark-warehouse metastore_db derby.log demo/data
 	rm -rf $(addprefix integration_tests/,target logs .sparkivm .user.yml)
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
@@ -76,6 +77,22 @@ test-random: setup ## Maintain EXAMPLES=1000 new random models on DuckDB, and ea
 	$(BIN)/python -m pytest tests/planner/test_property.py tests/planner/test_operators.py tests/planner/loops \
 	  tests/planner/refresh/delays/test_random.py --ivm-examples $(EXAMPLES) $(ARGS)
 
+test-matrix: setup ## Run one suite on each Spark (ARGS="-s 'matrix(3.5)' -- --quick" for a part; docs/versions.md)
+	$(BIN)/nox $(ARGS)
+
+test-servers: setup ## Run the tests on a Thrift server, and with a metastore in PostgreSQL
+	$(BIN)/python -m pytest tests/adapter/test_thrift.py tests/adapter/test_postgres.py --ivm-all-on-spark $(ARGS)
+
+test-cluster: setup ## Run TPC-H on a standalone cluster on loopback, and take a worker down
+	$(BIN)/python -m pytest tests/cluster --ivm-cluster $(ARGS)
+
+test-s3: $(SERVERS_STAMP) ## Run the tests on an S3 endpoint on loopback, and count its requests (docs/s3.md)
+	$(BIN)/python -m pytest tests/s3 --ivm-s3 $(ARGS)
+
+$(SERVERS_STAMP): $(STAMP)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[servers]'
+	touch $@
+
 bench: $(BENCH_STAMP) ## Measure refreshes (ARGS='queries dag cold --scales 1 10', see docs/benchmarks)
 	$(BIN)/python -m benchmarks $(ARGS)
 
@@ -90,6 +107,8 @@ docs: setup ## Write what docs/ shows of code and tests anew: SQL examples, supp
 	$(BIN)/python -m docs.architecture
 	$(BIN)/python -m docs.support
 	$(BIN)/python -m docs.conformance
+	$(BIN)/python -m docs.versions
+	$(BIN)/python -m docs.s3
 
 pictures: $(BENCH_STAMP) ## Draw the pictures of docs/pictures anew, from the measured figures and the planner
 	$(BIN)/python -m scripts.pictures
