@@ -195,6 +195,18 @@ def test_python_is_compiled(snippet: Snippet) -> None:
     compile(snippet.text, str(snippet), "exec")
 
 
+@pytest.mark.parametrize("file", sorted((ROOT / "docs" / "scheduling").iterdir()), ids=str)
+def test_scheduling_examples_are_read(file: Path) -> None:
+    if file.suffix == ".py":
+        compile(file.read_text(), str(file), "exec")
+        return
+    jobs = [line for line in file.read_text().splitlines() if line and line[0] != "#"]
+    for job in jobs:
+        *_, command = re.split(r"&& flock .*?\.lock ", job.partition(" >>")[0])
+        check(shlex.split(command))
+    assert len(jobs) == 2
+
+
 def commands(snippet: Snippet) -> Iterator[str]:
     """The commands of a block, without comments and continuation lines."""
     for line in snippet.text.replace("\\\n", " ").splitlines():
