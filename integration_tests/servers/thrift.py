@@ -17,10 +17,12 @@ from pathlib import Path
 
 from pyspark.find_spark_home import _find_spark_home
 
-from dbt.adapters.sparkivm.connection.packages import IVY, IVY_DEFAULT, not_downloaded
+from dbt.adapters.sparkivm.connection.packages import ivy_folder, not_downloaded
 from dbt.adapters.sparkivm.connection.settings import PACKAGES, prepare, start_settings
 
 _CLASS = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"
+_NEEDS = {"io.delta": ("delta-storage",)}
+"""Artifacts of the same version that those of a group need."""
 _HOST = "127.0.0.1"
 _PATIENCE = 300.0  # seconds; a first start downloads Delta's JAR
 _POLL = 0.2
@@ -44,7 +46,7 @@ def running(folder: Path, settings: Mapping[str, str]) -> Generator[int]:
     port = _free_port()
     log = folder / "thrift.log"
     options = start_settings(settings.get("spark.master", "local[2]"), settings, folder)
-    options["spark.driver.extraClassPath"] = ":".join(_jars(options.pop(PACKAGES), options))
+    options["spark.driver.extraClassPath"] = ":".join(jars(options.pop(PACKAGES), options))
     with log.open("ab") as output:
         server = subprocess.Popen(
             [
@@ -72,18 +74,21 @@ def _submit() -> str:
     return str(Path(_find_spark_home()) / "bin" / "spark-submit")
 
 
-def _jars(delta: str, options: Mapping[str, str]) -> list[str]:
-    """Delta's JARs, for the class path.
+def jars(packages: str, options: Mapping[str, str]) -> list[str]:
+    """The JARs of Delta and of other packages, for the class path.
 
     The server closes the loader of `spark.jars.packages` with the first session that it closes.
     """
-    if not_downloaded(options | {PACKAGES: delta}):
+    if not_downloaded(options | {PACKAGES: packages}):
         # Spark downloads them before it finds that there is no such class.
-        nothing = ["--class", "no.such.Class", "spark-internal"]
-        subprocess.run([_submit(), "--packages", delta, *nothing], check=False, capture_output=True)
-    version = delta.rpartition(":")[2]
-    folder = Path(options.get(IVY) or IVY_DEFAULT).expanduser() / "jars"
-    return [str(jar) for jar in folder.glob(f"io.delta_delta-s*-{version}.jar")]
+        nothing = ["--packages", packages, "--class", "no.such.Class", "spark-internal"]
+        subprocess.run([_submit(), *nothing], check=False, capture_output=True)
+    ivy = ivy_folder(options) / "jars"
+    found: list[str] = []
+    for group, artifact, version in (package.split(":") for package in packages.split(",")):
+        needed = (artifact, *_NEEDS.get(group, ()))
+        found += [str(ivy / f"{group}_{name}-{version}.jar") for name in needed]
+    return found
 
 
 def _free_port() -> int:

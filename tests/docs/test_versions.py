@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from docs import versions
+from docs import s3, versions
 from tests.matrix import outcomes
 from tests.matrix.suite import QUICK, SPARKS, SUITE
 
 
 def test_the_page_is_what_the_matrix_did() -> None:
     assert versions.PAGE.read_text() == versions.page(), "run `make docs`"
+
+
+def test_the_page_on_object_stores_is_what_was_counted() -> None:
+    assert s3.PAGE.read_text() == s3.page(), "run `make docs`"
 
 
 def test_each_release_ran_by_its_newest_version() -> None:

@@ -42,14 +42,14 @@ class Recorder:
             of_module[test] = report.outcome
 
     def pytest_sessionfinish(self) -> None:
-        """Write the file: modules that ran in place of what they did before."""
+        """Write the file: tests that ran in place of what they did before."""
         spark = version("pyspark")
         versions = {"spark": spark, "delta": delta_package().rpartition(":")[2]}
         everything = recorded()
         release = ".".join(spark.split(".")[:2])
         before = everything.get(release, {})
         kept = before.get("outcomes", {}) if before.get("versions") == versions else {}
-        ran = {path: of for path, of in self._new.items() if of}
+        ran = {path: {**kept.get(path, {}), **of} for path, of in self._new.items() if of}
         known = {**before.get("abilities", {}), **self._abilities}
         everything[release] = {
             "versions": versions,

@@ -4,7 +4,7 @@ SPARKS = {"3.5": "3.5.5", "4.0": "4.0.5", "4.1": "4.1.4", "4.2": "4.2.1"}
 """Spark's releases that have a Delta, each with the newest version that works with it."""
 
 SUITE = {
-    "tests/spark/test_operators.py": "operators' queries, three rounds of changes",
+    "tests/spark/test_operators.py": "operators' queries, rounds of changes",
     "tests/spark/test_abilities.py": "what not every Spark can do",
     "tests/spark/test_types.py": "types",
     "tests/spark/test_sources.py": "sources' lives",

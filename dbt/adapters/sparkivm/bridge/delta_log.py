@@ -211,11 +211,11 @@ class _Log:
         return [{"stats": file.stats()} for file in every]
 
     def _commit(self, version: int) -> Row | None:
-        file = self._file(version)
-        told = json.loads(self._first_line(file)).get("commitInfo")
+        status = self.files.getFileStatus(self._file(version))
+        told = json.loads(self._first_line(status)).get("commitInfo")
         if told is None or "inCommitTimestamp" in told:
             return None
-        modified = self._modified(file)
+        modified = int(status.getModificationTime())
         return {**told, "version": version, "modified": modified, "timestamp": str(modified)}
 
     def _file(self, version: int) -> Any:
@@ -224,8 +224,10 @@ class _Log:
     def _modified(self, file: Any) -> int:
         return int(self.files.getFileStatus(file).getModificationTime())
 
-    def _first_line(self, file: Any) -> str:
-        lines = self.java.buffered(self.java.reader(self.files.open(file), "UTF-8"))
+    def _first_line(self, status: Any) -> str:
+        # An object store that is not told the status asks for it before it opens the file.
+        opened = self.files.openFile(status.getPath()).withFileStatus(status).build().get()
+        lines = self.java.buffered(self.java.reader(opened, "UTF-8"))
         try:
             return str(lines.readLine())
         finally:
