@@ -17,8 +17,9 @@ def test_the_page_on_object_stores_is_what_was_counted() -> None:
 
 def test_each_release_ran_by_its_newest_version() -> None:
     found = outcomes.recorded()
-    assert {release: of["versions"]["spark"] for release, of in found.items()} == SPARKS
-    for of in found.values():
+    assert found.keys() >= {"3.5", "4.0", "4.1"}  # all other tests run on 4.2
+    for release, of in found.items():
+        assert of["versions"]["spark"] == SPARKS[release]
         assert set(QUICK) <= of["outcomes"].keys() <= SUITE.keys()
 
 
