@@ -21,6 +21,7 @@ from dbt.adapters.sparkivm.connection.packages import ivy_folder, not_downloaded
 from dbt.adapters.sparkivm.connection.settings import PACKAGES, prepare, start_settings
 
 _CLASS = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"
+_CLASS_PATH = "spark.driver.extraClassPath"
 _NEEDS = {"io.delta": ("delta-storage",)}
 """Artifacts of the same version that those of a group need."""
 _HOST = "127.0.0.1"
@@ -46,7 +47,8 @@ def running(folder: Path, settings: Mapping[str, str]) -> Generator[int]:
     port = _free_port()
     log = folder / "thrift.log"
     options = start_settings(settings.get("spark.master", "local[2]"), settings, folder)
-    options["spark.driver.extraClassPath"] = ":".join(jars(options.pop(PACKAGES), options))
+    path = [options.get(_CLASS_PATH), *jars(options.pop(PACKAGES), options)]
+    options[_CLASS_PATH] = ":".join(filter(None, path))
     with log.open("ab") as output:
         server = subprocess.Popen(
             [
