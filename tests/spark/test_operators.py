@@ -13,6 +13,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from dbt.adapters.sparkivm.connection.delta_jar import SERVED
 from tests.planner.test_operators import CHOICES, NESTED, QUERIES
 from tests.spark.workbench import Bench
 
@@ -79,7 +80,8 @@ def test_views_stay_equal_to_their_queries(bench: Bench, pytestconfig: pytest.Co
             bench.views = [view for view in bench.views if view.sql != sql]
             # What a release of Spark cannot run is refused there; the newest one runs all.
             (failures if bench.knows(sql) else unknown).append(failed(sql, error))
-    assert len(unknown) < 1 + len(chosen) // 4, "\n".join(unknown)
+    newest = bench.query("select version() as v")[0]["v"].startswith(list(SERVED)[-1])
+    assert len(unknown) <= (0 if newest else len(chosen) // 4), "\n".join(unknown)
     for changes in rounds:
         bench.sql(*changes)
         for view in bench.views:
