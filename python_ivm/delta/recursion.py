@@ -7,7 +7,7 @@ step reads the last round once, T is linear in it: T(P ⊎ Q) = T(P) ⊎ T(Q). T
 
 where ΔT is the delta that the step's tables make over the rows that there were. This is a recursion
 too, of few rows. The rows of S are not consolidated: each goes its own way, so that a change which
-closes a cycle has no end, and never a wrong one (docs/decisions/0065).
+closes a cycle has no end, and never a wrong one (docs/decisions/0064).
 
 Sources: semi-naive evaluation (Bancilhon and Ramakrishnan, SIGMOD 1986), of signed multisets
 (Green, Ives and Tannen, "Reconcilable Differences", ICDT 2009), which delete as they insert.
