@@ -82,9 +82,9 @@ def explain(request: Request, warehouse: Warehouse) -> str:
                 _section("Normal form, join graph and maintenance graph", text(form))
                 for form in normal_forms(how.query.plan)
             ),
-            _section("Stored", _stored(request, how.layout)),
+            _section("Stored", stored(request, how.layout)),
             *_recomputed(how.layout),
-            _section("Read of the sources", _reads(model, how.layout)),
+            _section("Read of the sources", read_of_sources(model, how.layout)),
             *_delays(model),
             *_of_the_clock(model, how),
             *_on_changes(model, how, current, found),
@@ -111,7 +111,7 @@ def _looped(
         _section("Loop, in the order of a round", loop_order(run.loop)),
         _section("Given to the loop by Spark", given),
         _section("Logical plan behind the loop", tree(how.query.plan)),
-        _section("Stored", _stored(request, how.layout)),
+        _section("Stored", stored(request, how.layout)),
         _section("A change of any source runs the loop anew; then", merge.sql),
         _section("Build and view", _build(model, how, current)),
     ]
@@ -134,7 +134,8 @@ def _now(found: Found) -> str:
     return f"Shows {read} (refresh {found.bookmark.refresh})."
 
 
-def _stored(request: Request, layout: Layout) -> str:
+def stored(request: Request, layout: Layout) -> str:
+    """What the state holds: its rows, and its columns with their expressions."""
     what = "the bag of its rows" if layout.is_bag else "one row for each group"
     if layout.is_global:
         what = "one row"
@@ -154,7 +155,7 @@ def _recomputed(layout: Layout) -> list[str]:
     return [_section("Recomputed where a change touches it", "\n".join(found))] if found else []
 
 
-def _reads(model: Model, layout: Layout) -> str:
+def read_of_sources(model: Model, layout: Layout) -> str:
     """Of each source the columns, and the condition on its rows: other changes are not seen."""
     if not model.tables:
         return "  no table: it is built once"

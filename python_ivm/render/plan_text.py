@@ -28,13 +28,19 @@ def _lines(node: Node, depth: int, told: set[int], names: Mapping[str, str]) -> 
     if id(node) in told and node.inputs:
         return [f"{indent}{node.schema[0].relation}, as above"]
     told.add(id(node))
-    lines = [indent + _label(node, names)]
+    lines = [indent + label(node, names)]
     for child in node.inputs:
         lines += _lines(child, depth + 1, told, names)
     return lines
 
 
-def _label(node: Node, names: Mapping[str, str]) -> str:
+def label(node: Node, names: Mapping[str, str]) -> str:
+    """An operator in one line: its kind, and what it computes.
+
+    Args:
+        node: The operator.
+        names: Other names of sources, by planner key.
+    """
     match node:
         case nodes.Scan():
             at = "" if node.at is At.POST else f" at {node.at.value}"

@@ -3,107 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from types import SimpleNamespace
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from dbt_common.exceptions import CompilationError, DbtRuntimeError
+from dbt_common.exceptions import CompilationError
 
 from dbt.adapters.sparkivm.cli import main
-from dbt.adapters.sparkivm.operations import commands, mixin, nodes, texts
+from dbt.adapters.sparkivm.operations import mixin, nodes, texts
 from dbt.adapters.sparkivm.operations.history_query import COLUMNS, Past, query
-from dbt.adapters.sparkivm.operations.project import Project
-from python_ivm.operate.maintenance import Maintenance
 from python_ivm.operate.records import records
-from python_ivm.refresh.request import Options
 from python_ivm.sources.history import Commit
+from tests.adapter.project_in_a_lake import MODELS, Adapter, node
 from tests.planner.lake import Lake
-
-MODELS = {
-    "sums": "select k, sum(v) as t from s.x group by k",
-    "above": "select count(*) as n, max(t) as hi from s.sums",
-    "bag": "select k, v from s.x where v > 1",
-}
-READS = {"sums": ["source.x"], "above": ["model.sums"], "bag": ["source.x"], "shown": ["model.bag"]}
-
-
-def node(name: str, materialized: str, *reads: str, **config: Any) -> dict[str, Any]:
-    return {
-        "name": name, "alias": name, "schema": "s", "database": None, "language": "sql",
-        "resource_type": "model", "config": {"materialized": materialized, **config},
-        "depends_on": {"nodes": list(reads)},
-    }  # fmt: skip
-
-
-@pytest.fixture
-def graph() -> dict[str, Any]:
-    made = {f"model.{name}": node(name, "incremental_ivm", *READS[name]) for name in MODELS}
-    made["model.between"] = node("between", "view", "model.bag")
-    made["model.last"] = node("last", "incremental_ivm", "model.between")
-    return {"nodes": made, "sources": {}}
-
-
-@pytest.fixture
-def lake() -> Lake:
-    return Lake()
-
-
-class Adapter:
-    """dbt's adapter over a lake."""
-
-    def __init__(self, lake: Lake) -> None:
-        self.lake = lake
-        self.broken: set[str] = set()
-        self.Relation = SimpleNamespace(create=lambda **parts: SimpleNamespace(**parts))
-
-    def _ivm_warehouse(self) -> Lake:
-        return self.lake
-
-    def _ivm_query(self, sql: str) -> list[dict[str, Any]]:
-        cursor = self.lake.db.execute(self.lake.duck(sql))
-        names = [column[0] for column in cursor.description]
-        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
-
-    def ivm_request(self, model: Any, sql: str, target: Any, *, full_refresh: bool | None) -> Any:
-        if model["name"] in self.broken:
-            raise DbtRuntimeError("no such luck")
-        options = Options.of(model["config"])
-        return self.lake.request(model["name"], sql, options=options, full_refresh=full_refresh)
-
-    def get_relation(self, database: None, schema: str, name: str) -> object | None:
-        return name if name in self.lake.views or name in self.lake.types else None
-
-    def ivm_maintain_one(self, request: Any, *, forced: bool) -> Maintenance:
-        return Maintenance(told="forced" if forced else "nothing is needed")
-
-    def ivm_drop_one(self, request: Any) -> str:
-        return f"dropped {request.model}"
-
-
-@pytest.fixture
-def adapter(lake: Lake) -> Adapter:
-    lake.create("x", {"k": "int", "v": "int"}, [(1, 1), (1, 2), (2, 5)])
-    lake.db.execute("create macro xxhash64(a) as hash(a)")
-    lake.db.execute("create macro pmod(a, b) as a % b")
-    return Adapter(lake)
-
-
-@pytest.fixture
-def selected(
-    adapter: Adapter, graph: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> dict[str, str | Exception]:
-    """The models of the commands, with their texts; a test may leave some out."""
-    chosen: dict[str, str | Exception] = {f"model.{name}": sql for name, sql in MODELS.items()}
-
-    @contextmanager
-    def opened(arguments: Any) -> Iterator[Project]:
-        yield Project(adapter, graph, chosen)
-
-    monkeypatch.setattr(commands, "opened", opened)
-    return chosen
 
 
 def run(lake: Lake) -> None:

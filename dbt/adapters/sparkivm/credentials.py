@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -16,6 +17,12 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt.adapters.sparkivm.connection import extras
 
 ANSI = "spark.sql.ansi.enabled"
+SECRET = re.compile(
+    r"secret|password|passwd|token|credential|(access|account)[._-]?key|[.]sas[.]", re.IGNORECASE
+)
+"""What names a setting whose value is nobody's to see."""
+_LEAST = 4
+"""Shorter values are no secret, and stand in many texts."""
 
 
 class Method(StrEnum):
@@ -135,6 +142,15 @@ class SparkIvmCredentials(SparkCredentials):
         for key, value in super().connection_info(with_aliases=with_aliases):
             hides = self.is_connect and key == "host" and value is not None
             yield key, value.partition(";")[0].rstrip("/") if hides else value
+
+    def secrets(self) -> list[str]:
+        """The values that nothing may show: passwords, tokens, keys of settings."""
+        _, _, parameters = str(self.host or "").partition(";")
+        pairs = [part.partition("=")[::2] for part in parameters.split(";")]
+        pairs += [("token", self.token or ""), ("password", self.password or "")]
+        pairs += self.server_side_parameters.items()
+        found = [str(value) for key, value in pairs if SECRET.search(key)]
+        return [one for one in found if len(one) >= _LEAST and one not in ("true", "false")]
 
     def _connection_keys(self) -> tuple[str, ...]:
         # Not server_side_parameters: `dbt debug` prints these, and a secret may be there.

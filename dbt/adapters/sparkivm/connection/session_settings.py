@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 from dbt.adapters.events.logging import AdapterLogger
 
 from dbt.adapters.sparkivm.connection.settings import METASTORE_URL, may_be_of_a_session
+from dbt.adapters.sparkivm.credentials import SECRET
 from dbt.adapters.sparkivm.diagnostics import errors
 
 if TYPE_CHECKING:
@@ -21,10 +21,6 @@ logger = AdapterLogger("SparkIvm")
 # One Spark has one value of these; told to the user even where they are defaults of ours, as they
 # decide which tables one sees.
 _PLACES = frozenset({"spark.master", "spark.sql.warehouse.dir", METASTORE_URL})
-
-_SECRET = re.compile(
-    r"secret|password|passwd|token|credential|(access|account)[._-]?key|[.]sas[.]", re.IGNORECASE
-)
 
 
 @dataclass
@@ -84,7 +80,7 @@ def _comparable(value: str | None) -> str | None:
 
 def _shown(key: str, value: str, actual: str) -> str:
     """A setting that differs, for the log: without values that Spark too hides in its own."""
-    if _SECRET.search(key) or _SECRET.search(value) or _SECRET.search(actual):
+    if SECRET.search(key) or SECRET.search(value) or SECRET.search(actual):
         return key
     return f"{key}={value} (it is {actual})"
 

@@ -6,6 +6,7 @@ import json
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import click
@@ -17,6 +18,9 @@ from dbt.adapters.sparkivm.operations.nodes import is_maintained
 from dbt.adapters.sparkivm.operations.previews import previews, request
 from dbt.adapters.sparkivm.operations.project import opened
 from dbt.adapters.sparkivm.operations.totals import totals
+from dbt.adapters.sparkivm.report.contents import contents
+from dbt.adapters.sparkivm.report.page import html
+from dbt.adapters.sparkivm.report.run import read
 from python_ivm.errors import IvmError
 from python_ivm.operate.check import REFUSED
 from python_ivm.operate.preview import ERROR
@@ -225,6 +229,32 @@ def rename(arguments: Sequence[str], form: str, former: str, model: str) -> None
     _tell("rename", form, [(model, f"has the state of {'.'.join(view)}; run it to make its view")])
 
 
+@click.command(context_settings=_DBT, epilog=_EPILOG)
+@click.option(
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("target/sparkivm-report.html"),
+    help="The file to write; target/sparkivm-report.html by default.",
+)
+@click.option(
+    "--run",
+    "results",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A run_results.json: show what that run did.",
+)
+@_arguments
+def report(arguments: Sequence[str], output: Path, results: Path | None) -> None:
+    """Write a page that shows the project's models, or a run: graph, trends, plans."""
+    run = read(results) if results is not None else None
+    with opened(arguments) as project:
+        found = contents(project.adapter, project.graph, project.compiled, run)
+        config = project.adapter.config
+        written = html(config.project_name, found, config.credentials.secrets())
+    output.parent.mkdir(parents=True, exist_ok=True)
+    output.write_text(written, encoding="utf-8")
+    click.echo(f"{len(found['models'])} models in {output}")
+
+
 def _tell(name: str, form: str, found: Sequence[tuple[str, str]]) -> None:
     """Print one sentence on each model."""
     lines = "\n".join(f"{model}: {told}" for model, told in found)
@@ -245,4 +275,4 @@ def print_json(name: str, told: dict[str, Any]) -> None:
     click.echo(json.dumps({"command": name, "schema": SCHEMA, **told}, indent=2))
 
 
-COMMANDS = (preview, check, status, history, why, audit, maintain, drop, rename)
+COMMANDS = (preview, check, status, history, why, audit, maintain, drop, rename, report)

@@ -1,0 +1,135 @@
+"""What the page shows: the project's graph, and of each maintained model what is known of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime, timezone
+from typing import Any
+
+from dbt_common.exceptions import DbtBaseException
+
+from dbt.adapters.sparkivm.operations import looks
+from dbt.adapters.sparkivm.operations.nodes import Compiled, Graph, is_maintained, relations_read
+from dbt.adapters.sparkivm.operations.previews import previews, request
+from dbt.adapters.sparkivm.operations.totals import totals
+from dbt.adapters.sparkivm.report.run import Run
+from python_ivm.errors import IvmError
+from python_ivm.explain.picture import Picture, picture
+from python_ivm.operate.records import Record
+from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
+
+SCHEMA = 1
+"""The version of what the page reads."""
+
+
+def contents(
+    adapter: Any, graph: Graph, compiled: Compiled, run: Run | None = None
+) -> dict[str, Any]:
+    """Collect what the page shows; writes nothing, and reads only metadata.
+
+    Args:
+        adapter: dbt's, on an open connection.
+        graph: The project's nodes.
+        compiled: The selected models.
+        run: What a run did, if the page is of one.
+    """
+    look = _Shared(adapter)
+    coming = previews(look, graph, compiled, look=False)
+    stands = {one.model: one for one in looks.statuses(look, graph, compiled)}
+    past = {name: found for name, found, _ in looks.histories(look, graph, compiled, None)}
+    chosen = {uid: graph["nodes"][uid] for uid in compiled}
+    models = {}
+    for uid, node in chosen.items():
+        if is_maintained(node):
+            found = _picture(look, node, compiled[uid])
+            models[uid] = {
+                "status": asdict(stands[node["name"]]),
+                "next": next(asdict(one) for one in coming if one.model == node["name"]),
+                "refreshes": [asdict(one) for one in past.get(node["name"], ())],
+                "full_seconds": _last_full(past.get(node["name"], ())),
+                "picture": asdict(found),
+            }
+    return {
+        "schema": SCHEMA,
+        "at": datetime.now(timezone.utc).isoformat(sep=" ", timespec="seconds"),
+        "run": None if run is None else {"at": run.at, "results": dict(run.results)},
+        "totals": totals(coming),
+        "nodes": _nodes(graph, compiled),
+        "models": models,
+    }
+
+
+class _Shared:
+    """The adapter, which asks each question about a table once for the whole page."""
+
+    def __init__(self, adapter: Any) -> None:
+        self._adapter = adapter
+        self._warehouse = CachedWarehouse(adapter._ivm_warehouse())
+
+    def _ivm_warehouse(self) -> CachedWarehouse:
+        return self._warehouse
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._adapter, name)
+
+
+def _picture(adapter: Any, node: Mapping[str, Any], sql: str | Exception) -> Picture:
+    if isinstance(sql, Exception):
+        return Picture(trouble=str(sql))
+    try:
+        return picture(request(adapter, node, sql), adapter._ivm_warehouse())
+    except (DbtBaseException, IvmError) as error:
+        return Picture(trouble=str(getattr(error, "msg", error)))
+
+
+def _last_full(past: Sequence[Record]) -> float | None:
+    """The seconds of the last full build that the history remembers."""
+    known = (one.seconds for one in past if one.strategy == "full" and one.seconds is not None)
+    return next(known, None)
+
+
+def _nodes(graph: Graph, compiled: Compiled) -> list[dict[str, Any]]:
+    """The selected models and what they read; ephemeral models are seen through."""
+    every = {**graph["nodes"], **graph.get("sources", {})}
+    found: dict[str, dict[str, Any]] = {}
+    for uid in compiled:
+        node = every[uid]
+        if node["config"]["materialized"] == "ephemeral":
+            continue
+        reads = [above for above in _reads(graph, uid) if above in every]
+        found[uid] = _node(uid, node, reads)
+        for above in reads:
+            if above not in compiled:
+                found.setdefault(above, _node(above, every[above], []))
+    return list(found.values())
+
+
+def _reads(graph: Graph, uid: str) -> list[str]:
+    above = list(relations_read(graph, uid))
+    return list(dict.fromkeys([*above, *_sources(graph, uid)]))
+
+
+def _sources(graph: Graph, uid: str) -> list[str]:
+    """The sources that a model reads, by ephemeral models too."""
+    found = []
+    for above in (graph["nodes"][uid].get("depends_on") or {}).get("nodes") or ():
+        node = graph["nodes"].get(above)
+        if node is None:
+            found.append(above)
+        elif node["config"].get("materialized") == "ephemeral":
+            found += _sources(graph, above)
+    return found
+
+
+def _node(uid: str, node: Mapping[str, Any], reads: Sequence[str]) -> dict[str, Any]:
+    kind = str(node["resource_type"])
+    config = node.get("config") or {}
+    named = f"{node['source_name']}.{node['name']}" if kind == "source" else node["name"]
+    return {
+        "id": uid,
+        "name": str(named),
+        "kind": kind,
+        "materialized": str(config.get("materialized") or kind),
+        "reads": list(reads),
+    }
