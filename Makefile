@@ -12,7 +12,7 @@ SERVERS_STAMP := $(VENV)/.servers-done
 DIST_STAMP := $(VENV)/.dist-done
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-spark test-crash test-conformance test-tpcds test-random test-matrix test-servers test-cluster test-s3 check format clean docs pictures docs-site \
+.PHONY: help setup demo test test-spark test-crash test-conformance test-tpcds test-random test-matrix test-servers test-cluster test-s3 check format clean docs pictures report-picture docs-site \
 	bench dist
 
 help: ## Show the targets
@@ -113,6 +113,9 @@ docs: setup ## Write what docs/ shows of code and tests anew: SQL examples, supp
 pictures: $(BENCH_STAMP) ## Draw the pictures of docs/pictures anew, from the measured figures and the planner
 	$(BIN)/python -m scripts.pictures
 	$(BIN)/python -m scripts.delta_pictures
+
+report-picture: setup ## Photograph the page of `dbt-sparkivm report` over the demo's project (after make demo)
+	$(BIN)/python -m scripts.report_picture
 
 docs-site: setup ## Build the documentation's site into site/, and fail on a dead link (ARGS=serve to look at it)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs $(or $(ARGS),build --strict)

@@ -126,8 +126,8 @@ def _plan(request: Request, plan: Node) -> Drawing:
 
     top = add(plan)
     vertices += [
-        Vertex("state", "State", relation_name(request.state)),
-        Vertex("view", "View", relation_name(request.view)),
+        Vertex("state", "State", f"State {relation_name(request.state)}"),
+        Vertex("view", "View", f"View {relation_name(request.view)}"),
     ]
     return Drawing("Logical plan", vertices, [*edges, (top, "state"), ("state", "view")])
 

@@ -3,6 +3,7 @@
 const Drawing = (() => {
   const drawn = new Set();
   const MANY = 150;
+  const LIFE = 1.2;
 
   const colour = (name) =>
     getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
@@ -32,6 +33,43 @@ const Drawing = (() => {
     ];
   }
 
+  // Layers of many boxes become blocks of several columns, so that the whole is about as wide as
+  // its place; dagre's order of boxes within a layer stays.
+  function wrap(graph) {
+    const layers = new Map();
+    for (const node of graph.nodes()) {
+      const place = Math.round(node.position("x"));
+      layers.set(place, [...(layers.get(place) ?? []), node]);
+    }
+    const sorted = [...layers].sort(([a], [b]) => a - b).map(([, layer]) =>
+      layer.sort((a, b) => a.position("y") - b.position("y")));
+    const [wide, high] = [Math.max(...graph.nodes().map((node) => node.outerWidth())) + 12, 46];
+    const gap = 90;
+    const width = (rows) => sorted.reduce(
+      (sum, layer) => sum + gap + wide * Math.ceil(layer.length / rows), 0);
+    const shape = graph.width() / graph.height();
+    let rows = Math.max(...sorted.map((layer) => layer.length));
+    while (rows > 1 && width(rows) / (rows * high) < shape) rows -= 1;
+    let left = 0;
+    for (const layer of sorted) {
+      const tall = Math.ceil(layer.length / Math.ceil(layer.length / rows));
+      layer.forEach((node, place) => node.position({
+        x: left + wide * Math.floor(place / tall),
+        y: high * ((place % tall) - (tall - 1) / 2),
+      }));
+      left += gap + wide * Math.ceil(layer.length / tall);
+    }
+  }
+
+  // Show all of a graph, though a small one not larger than life.
+  function fit(graph) {
+    graph.fit(undefined, 20);
+    if (graph.zoom() > LIFE) {
+      graph.zoom(LIFE);
+      graph.center();
+    }
+  }
+
   // Draw vertices {id, label, colour, filled} and edges [from, to] into a box of the page.
   function draw(box, vertices, edges, direction) {
     const many = vertices.length > MANY;
@@ -51,6 +89,8 @@ const Drawing = (() => {
       hideEdgesOnViewport: many, textureOnViewport: many,
     });
     graph.many = many;
+    if (many) graph.batch(() => wrap(graph));
+    fit(graph);
     drawn.add(graph);
     return graph;
   }
@@ -64,5 +104,5 @@ const Drawing = (() => {
     for (const graph of drawn) graph.style(styles(graph.many));
   });
 
-  return { draw, forget };
+  return { draw, fit, forget };
 })();

@@ -17,7 +17,7 @@
   let chosen = null;
 
   const strategy = (id) =>
-    shown.models[id] || ran(id)?.strategy ? WAYS[way][1](id) || "unknown" : "";
+    shown.models[id] || ran(id)?.strategy ? WAYS[way][1](id) || (way === "run" ? "not run" : "not built") : "";
 
   const COLUMNS = [
     ["model", (m) => m.name, (m) => m.name],
@@ -107,7 +107,8 @@
     node.connectedEdges().addClass("near");
     if (node.nonempty()) graph.animate({ center: { eles: node }, zoom: Math.max(graph.zoom(), 0.7) }, { duration: 150 });
     fill();
-    at("details").focus();
+    at("details").focus({ preventScroll: matchMedia("(min-width: 60rem)").matches });
+    at("details").scrollTop = 0;
   }
 
   function close() {
@@ -133,7 +134,7 @@
   const graph = Drawing.draw(at("project"), shown.nodes.map(({ id, name }) => ({ id, label: name })),
     shown.nodes.flatMap((node) => node.reads.map((above) => [above, node.id])), "LR");
   graph.on("tap", "node", (event) => choose(event.target.id()));
-  at("fit").addEventListener("click", () => graph.fit(undefined, 20));
+  at("fit").addEventListener("click", () => Drawing.fit(graph));
   at("find").addEventListener("input", fill);
   for (const [name, [title]] of Object.entries(WAYS)) {
     if (name === "run" && !shown.run) continue;

@@ -35,11 +35,11 @@ const Words = (() => {
     return `+${number(inserted)} ~${number(updated)} -${number(deleted)}`;
   }
 
-  // A source's pending changes in a few words; nothing if it has none.
+  // A source's pending changes in a few words; nothing if it has none, or was never read.
   function pending(source) {
-    if (["unchanged", "columns only"].includes(source.change)) return "";
+    if (unknown(source.bookmark) || ["unchanged", "columns only"].includes(source.change)) return "";
     const name = source.source.split(".").pop();
-    const versions = `${name}@${source.bookmark ?? "?"}→${source.version ?? "?"}`;
+    const versions = `${name}@${source.bookmark}→${source.version ?? "?"}`;
     if (source.by) return `${versions} (by ${source.by})`;
     if (source.change === "replaced") return `${versions} replaced`;
     return `${versions} ${changed(source)}`;
