@@ -111,3 +111,28 @@ def test_a_gap_that_is_still_there_after_a_lost_race(monkeypatch: pytest.MonkeyP
     run = Run(monkeypatch, Kind.MERGE, FEED_GAP, CONFLICT, FEED_GAP, recomputes=True)
     assert run.refresh().strategy is Strategy.RECOMPUTE
     assert run.forced == [None, "CHANGE_FEED_GAP"] * 2
+
+
+@pytest.mark.parametrize(
+    ("sql", "error", "found"),
+    [
+        (
+            "MERGE … WITH RECURSIVE r AS …",
+            "Not enough memory to build and broadcast the table",
+            True,
+        ),
+        ("MERGE … WITH r AS …", "Not enough memory to build and broadcast the table", False),
+        ("MERGE … WITH RECURSIVE r AS …", "[DIVIDE_BY_ZERO]", False),
+    ],
+)
+def test_rounds_that_fill_the_memory_are_too_many(sql: str, error: str, found: bool) -> None:
+    planned = Refresh(Strategy.INCREMENTAL, "CHANGED", "", (Statement(Kind.MERGE, sql),))
+    reason = refresher._too_many_rounds(planned, error)
+    assert (reason is not None and reason.code == "RECURSION_LIMIT") == found
+
+
+@pytest.mark.parametrize("limit", ["LEVEL", "ROW"])
+def test_a_change_without_an_end_is_recomputed(limit: str) -> None:
+    reason = refresher._fallback(f"[RECURSION_{limit}_LIMIT_EXCEEDED] reached")
+    assert reason is not None
+    assert reason.code == "RECURSION_LIMIT"

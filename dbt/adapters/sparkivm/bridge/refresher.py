@@ -73,6 +73,7 @@ _DRIFT = "CHECK constraint ivm_count"
 _VALUE = re.compile(r"SQLSTATE: (22\w{3}|P0001)")
 _TWO_ROWS = (COLLISION, "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE")
 _ENDLESS = ("RECURSION_LEVEL_LIMIT_EXCEEDED", "RECURSION_ROW_LIMIT_EXCEEDED")
+_NO_MEMORY = "Not enough memory to build and broadcast"
 _TOO_LARGE = (OVERFLOW, "ARITHMETIC_OVERFLOW", "NUMERIC_VALUE_OUT_OF_RANGE")
 
 
@@ -159,7 +160,7 @@ class Refresher:
                 forced, rebuild = None, False  # the other one may have seen to it
                 request = self._looked_at_again(request)
             except DbtRuntimeError as error:
-                found = _fallback(error.msg)
+                found = _fallback(error.msg) or _too_many_rounds(refresh, error.msg)
                 if refresh.strategy is Strategy.FULL and _VALUE.search(error.msg):
                     raise _failed(request.model, error) from error
                 if found is None or refresh.strategy is Strategy.FULL:
@@ -333,6 +334,14 @@ def _commit_settings(statement: Statement) -> dict[str, str]:
         settings[_APPLICATION] = statement.fence[0]
         settings[_NUMBER] = str(statement.fence[1])
     return settings
+
+
+def _too_many_rounds(refresh: Refresh, message: str) -> Reason | None:
+    """Why the change of a recursion is not followed whose rounds fill Spark's memory."""
+    recursive = any("WITH RECURSIVE" in statement.sql for statement in refresh.statements)
+    if not recursive or _NO_MEMORY not in message:
+        return None
+    return Reason("RECURSION_LIMIT", "the change went on until Spark's memory was full")
 
 
 def _fallback(message: str) -> Reason | None:
