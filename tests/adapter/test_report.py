@@ -13,7 +13,7 @@ from dbt_common.exceptions import CompilationError
 
 from dbt.adapters.sparkivm.cli import main
 from dbt.adapters.sparkivm.credentials import SparkIvmCredentials
-from dbt.adapters.sparkivm.report.page import html, without
+from dbt.adapters.sparkivm.operations.report.page import html, without
 from python_ivm.explain.picture import picture
 from tests.adapter.project_in_a_lake import MODELS, Adapter, node
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.sparkivm.report.contents import contents
-from dbt.adapters.sparkivm.report.page import html
+from dbt.adapters.sparkivm.operations.report.contents import contents
+from dbt.adapters.sparkivm.operations.report.page import html
 from tests.adapter.project_in_a_lake import MODELS, Adapter
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")

@@ -17,10 +17,10 @@ from dbt.adapters.sparkivm.operations.mixin import parts_of
 from dbt.adapters.sparkivm.operations.nodes import is_maintained
 from dbt.adapters.sparkivm.operations.previews import previews, request
 from dbt.adapters.sparkivm.operations.project import opened
+from dbt.adapters.sparkivm.operations.report.contents import contents
+from dbt.adapters.sparkivm.operations.report.page import html
+from dbt.adapters.sparkivm.operations.report.run import read
 from dbt.adapters.sparkivm.operations.totals import totals
-from dbt.adapters.sparkivm.report.contents import contents
-from dbt.adapters.sparkivm.report.page import html
-from dbt.adapters.sparkivm.report.run import read
 from python_ivm.errors import IvmError
 from python_ivm.operate.check import REFUSED
 from python_ivm.operate.preview import ERROR

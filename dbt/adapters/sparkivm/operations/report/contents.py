@@ -12,8 +12,8 @@ from dbt_common.exceptions import DbtBaseException
 from dbt.adapters.sparkivm.operations import looks
 from dbt.adapters.sparkivm.operations.nodes import Compiled, Graph, is_maintained, relations_read
 from dbt.adapters.sparkivm.operations.previews import previews, request
+from dbt.adapters.sparkivm.operations.report.run import Run
 from dbt.adapters.sparkivm.operations.totals import totals
-from dbt.adapters.sparkivm.report.run import Run
 from python_ivm.errors import IvmError
 from python_ivm.explain.picture import Picture, picture
 from python_ivm.operate.records import Record

@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from dbt.adapters.sparkivm.__version__ import version
 
-_PACKAGE = "dbt.adapters.sparkivm.report"
+_PACKAGE = "dbt.adapters.sparkivm.operations.report"
 _LIBRARIES = ("vendor/cytoscape.min.js", "vendor/cytoscape-dagre.min.js")
 _CODE = ("web/words.js", "web/drawing.js", "web/details.js", "web/page.js")
 
