@@ -7,10 +7,8 @@ into a profile.
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,11 +16,11 @@ from pathlib import Path
 
 from pyspark.find_spark_home import _find_spark_home
 
+from integration_tests.servers.programs import HOST, await_start, free_port, stay
+
 _MASTER = "org.apache.spark.deploy.master.Master"
 _WORKER = "org.apache.spark.deploy.worker.Worker"
-_HOST = "127.0.0.1"
 _PATIENCE = 120.0  # seconds
-_POLL = 0.2
 
 
 @dataclass
@@ -58,9 +56,9 @@ def running(folder: Path, workers: int = 2) -> Generator[Cluster]:
         RuntimeError: one does not start; with the end of its log.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    port = _free_port()
+    port = free_port()
     started = [_start(folder, "master", _MASTER, "--port", str(port))]
-    cluster = Cluster(f"spark://{_HOST}:{port}")
+    cluster = Cluster(f"spark://{HOST}:{port}")
     try:
         _await(folder / "master.log", "I have been elected leader", started[0])
         for number in range(workers):
@@ -80,7 +78,7 @@ def running(folder: Path, workers: int = 2) -> Generator[Cluster]:
 
 def _start(folder: Path, name: str, java_class: str, *arguments: str) -> subprocess.Popen[bytes]:
     program = Path(_find_spark_home()) / "bin" / "spark-class"
-    where = ("--host", _HOST, "--webui-port", "0")
+    where = ("--host", HOST, "--webui-port", "0")
     with (folder / f"{name}.log").open("wb") as output:
         return subprocess.Popen(
             [str(program), java_class, *where, *arguments],
@@ -93,12 +91,7 @@ def _start(folder: Path, name: str, java_class: str, *arguments: str) -> subproc
 
 
 def _await(log: Path, sign: str, process: subprocess.Popen[bytes]) -> None:
-    end = time.monotonic() + _PATIENCE
-    while time.monotonic() < end and process.poll() is None:
-        if sign in log.read_text():
-            return
-        time.sleep(_POLL)
-    raise RuntimeError(f"{log.stem} does not start: {log.read_text()[-2000:]}")
+    await_start(log.stem, process, log, lambda: sign in log.read_text(), _PATIENCE)
 
 
 def _children(pid: int) -> list[int]:
@@ -107,17 +100,7 @@ def _children(pid: int) -> list[int]:
     return [int(child) for file in threads for child in file.read_text().split()]
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((_HOST, 0))
-        return int(probe.getsockname()[1])
-
-
 if __name__ == "__main__":
     with running(Path(sys.argv[1]).resolve()) as cluster:
         print(f"method: session, master: {cluster.master}")
-        try:
-            while True:
-                time.sleep(3600)
-        except KeyboardInterrupt:
-            pass
+        stay()

@@ -9,10 +9,8 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
-import socket
 import subprocess
 import tempfile
-import time
 import zipfile
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -20,6 +18,7 @@ from pathlib import Path
 
 from pyspark.find_spark_home import _find_spark_home
 
+from integration_tests.servers.programs import HOST, await_start, free_port, stay
 from integration_tests.servers.thrift import jars
 
 DRIVER = "org.postgresql:postgresql:42.7.4"
@@ -33,10 +32,8 @@ _NAMING = {
     "datanucleus.plugin.pluginRegistryBundleCheck": "LOG",
 }
 """How Hive has its tables and columns named."""
-_HOST = "127.0.0.1"
 _USER = "postgres"
 _PATIENCE = 60.0  # seconds
-_POLL = 0.2
 
 
 class MissingPostgres(RuntimeError):
@@ -63,8 +60,8 @@ def _running(folder: Path) -> Generator[dict[str, str]]:
     as_user = _unprivileged(folder)
     begin = [_program("initdb"), "--auth=trust", f"--username={_USER}", f"--pgdata={data}"]
     subprocess.run([*as_user, *begin], check=True, capture_output=True)
-    port = _free_port()
-    options = ("-c", f"listen_addresses={_HOST}", "-c", "unix_socket_directories=")
+    port = free_port()
+    options = ("-c", f"listen_addresses={HOST}", "-c", "unix_socket_directories=")
     with log.open("ab") as output:
         server = subprocess.Popen(
             [*as_user, _program("postgres"), "-D", str(data), "-p", str(port), *options],
@@ -73,7 +70,7 @@ def _running(folder: Path) -> Generator[dict[str, str]]:
             stderr=output,
         )
     try:
-        _await(server, port, log)
+        await_start("PostgreSQL", server, log, lambda: _answers(port), _PATIENCE)
         _make_tables(folder, settings(port))
         yield settings(port)
     finally:
@@ -84,7 +81,7 @@ def _running(folder: Path) -> Generator[dict[str, str]]:
 def settings(port: int) -> dict[str, str]:
     """Spark's settings for a metastore in the database of this port."""
     return {
-        f"{_JDO}ConnectionURL": f"jdbc:postgresql://{_HOST}:{port}/postgres",
+        f"{_JDO}ConnectionURL": f"jdbc:postgresql://{HOST}:{port}/postgres",
         f"{_JDO}ConnectionDriverName": "org.postgresql.Driver",
         f"{_JDO}ConnectionUserName": _USER,
         f"{_JDO}ConnectionPassword": "unused",
@@ -136,27 +133,12 @@ def _unprivileged(folder: Path) -> list[str]:
     return ["setpriv", f"--reuid={account.pw_uid}", f"--regid={account.pw_gid}", "--clear-groups"]
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((_HOST, 0))
-        return int(probe.getsockname()[1])
-
-
-def _await(server: subprocess.Popen[bytes], port: int, log: Path) -> None:
-    end = time.monotonic() + _PATIENCE
-    while time.monotonic() < end and server.poll() is None:
-        ready = [_program("pg_isready"), "-q", "-h", _HOST, "-p", str(port)]
-        if subprocess.run(ready, check=False).returncode == 0:
-            return
-        time.sleep(_POLL)
-    raise RuntimeError(f"PostgreSQL does not start: {log.read_text()[-2000:]}")
+def _answers(port: int) -> bool:
+    ready = [_program("pg_isready"), "-q", "-h", HOST, "-p", str(port)]
+    return subprocess.run(ready, check=False).returncode == 0
 
 
 if __name__ == "__main__":
     with running() as told:
         print("server_side_parameters:", *(f"  {k}: {v}" for k, v in told.items()), sep="\n")
-        try:
-            while True:
-                time.sleep(3600)
-        except KeyboardInterrupt:
-            pass
+        stay()

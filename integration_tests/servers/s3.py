@@ -7,7 +7,6 @@ profile.
 from __future__ import annotations
 
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
@@ -22,8 +21,9 @@ from moto.server import DomainDispatcherApplication, create_backend_app
 from pyspark.find_spark_home import _find_spark_home
 from werkzeug.serving import WSGIRequestHandler, make_server
 
+from integration_tests.servers.programs import HOST, stay
+
 BUCKET = "lake"
-_HOST = "127.0.0.1"
 _KEY = "testing"
 
 Wsgi = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
@@ -86,9 +86,9 @@ def running() -> Generator[tuple[dict[str, str], Requests]]:
         requests.count(method, path, environ.get("QUERY_STRING", ""))
         return backend(environ, start)
 
-    server = make_server(_HOST, 0, counted, threaded=True, request_handler=_Quiet)
+    server = make_server(HOST, 0, counted, threaded=True, request_handler=_Quiet)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    endpoint = f"http://{_HOST}:{server.server_port}"
+    endpoint = f"http://{HOST}:{server.server_port}"
     try:
         login = {"aws_access_key_id": _KEY, "aws_secret_access_key": _KEY}
         client = boto3.client("s3", endpoint_url=endpoint, region_name="us-east-1", **login)
@@ -124,8 +124,4 @@ if __name__ == "__main__":
     print(f"moto {version('moto')}")
     with running() as (told, _):
         print("server_side_parameters:", *(f"  {k}: {v}" for k, v in told.items()), sep="\n")
-        try:
-            while True:
-                time.sleep(3600)
-        except KeyboardInterrupt:
-            pass
+        stay()

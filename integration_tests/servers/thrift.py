@@ -10,7 +10,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,14 +18,13 @@ from pyspark.find_spark_home import _find_spark_home
 
 from dbt.adapters.sparkivm.connection.packages import ivy_folder, not_downloaded
 from dbt.adapters.sparkivm.connection.settings import PACKAGES, prepare, start_settings
+from integration_tests.servers.programs import HOST, await_start, free_port, stay
 
 _CLASS = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"
 _CLASS_PATH = "spark.driver.extraClassPath"
 _NEEDS = {"io.delta": ("delta-storage",)}
 """Artifacts of the same version that those of a group need."""
-_HOST = "127.0.0.1"
 _PATIENCE = 300.0  # seconds; a first start downloads Delta's JAR
-_POLL = 0.2
 
 
 @contextmanager
@@ -44,7 +42,7 @@ def running(folder: Path, settings: Mapping[str, str]) -> Generator[int]:
         RuntimeError: it does not start; with the end of its log.
     """
     prepare(folder)
-    port = _free_port()
+    port = free_port()
     log = folder / "thrift.log"
     options = start_settings(settings.get("spark.master", "local[2]"), settings, folder)
     path = [options.get(_CLASS_PATH), *jars(options.pop(PACKAGES), options)]
@@ -56,7 +54,7 @@ def running(folder: Path, settings: Mapping[str, str]) -> Generator[int]:
                 *(part for key, value in options.items() for part in ("--conf", f"{key}={value}")),
                 *("--class", _CLASS, "spark-internal"),
                 *("--hiveconf", f"hive.server2.thrift.port={port}"),
-                *("--hiveconf", f"hive.server2.thrift.bind.host={_HOST}"),
+                *("--hiveconf", f"hive.server2.thrift.bind.host={HOST}"),
             ],
             cwd=folder,
             env={**os.environ, "PYSPARK_PYTHON": sys.executable},
@@ -65,7 +63,7 @@ def running(folder: Path, settings: Mapping[str, str]) -> Generator[int]:
             stderr=output,
         )
     try:
-        _await_port(server, port, log)
+        await_start("The Thrift server", server, log, lambda: _listens(port), _PATIENCE)
         yield port
     finally:
         server.terminate()
@@ -93,28 +91,15 @@ def jars(packages: str, options: Mapping[str, str]) -> list[str]:
     return found
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((_HOST, 0))
-        return int(probe.getsockname()[1])
-
-
-def _await_port(server: subprocess.Popen[bytes], port: int, log: Path) -> None:
-    end = time.monotonic() + _PATIENCE
-    while time.monotonic() < end and server.poll() is None:
-        try:
-            socket.create_connection((_HOST, port), timeout=_POLL).close()
-            return
-        except OSError:
-            time.sleep(_POLL)
-    raise RuntimeError(f"The Thrift server does not start: {log.read_text()[-2000:]}")
+def _listens(port: int) -> bool:
+    try:
+        socket.create_connection((HOST, port), timeout=1).close()
+    except OSError:
+        return False
+    return True
 
 
 if __name__ == "__main__":
     with running(Path(sys.argv[1]).resolve(), {}) as listens:
-        print(f"method: thrift, host: {_HOST}, port: {listens}, user: dbt")
-        try:
-            while True:
-                time.sleep(3600)
-        except KeyboardInterrupt:
-            pass
+        print(f"method: thrift, host: {HOST}, port: {listens}, user: dbt")
+        stay()

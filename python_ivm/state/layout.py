@@ -142,7 +142,9 @@ def layout(
         NotYetImplemented: If an aggregate cannot be maintained.
     """
     items, condition, sort, below = _peel(query.plan)
-    if types.get(_key_of(below)) == {} and _only_shows(items, condition, sort, failures):
+    recursion = stored_recursion(query.plan)
+    plain = recursion is not None and types.get(recursion.relation) == {}
+    if plain and _only_shows(items, condition, sort, failures):
         return _recursion_layout(query, below, items, condition, sort)
     if isinstance(below, Aggregate):
         below = replace(below, input=in_order(below.input, types))
@@ -158,15 +160,11 @@ def layout(
 def stored_recursion(plan: Node) -> Recursion | None:
     """The recursion that a model may store as a whole, with all of its columns.
 
-    A change is then followed from its stored rows (``delta/recursion.py``).
+    A change is then followed from its stored rows (``delta/recursion.py``). It does so if none of
+    its columns holds other values: types have an empty entry for its relation then.
     """
     _, _, _, below = _peel(plan)
     return below if isinstance(below, Recursion) and last_round(below) is not None else None
-
-
-def _key_of(node: Node) -> str:
-    """Where types say of a recursion's columns which ones hold other values."""
-    return node.relation if isinstance(node, Recursion) else ""
 
 
 def _only_shows(

@@ -5,40 +5,22 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Generator
-from typing import Any
 
 import pytest
 
 from integration_tests.servers import thrift
+from tests.adapter.hive_shop import IVM, Shop
 from tests.adapter.test_resident import dbt_run
 from tests.conftest import QUICK, QUICK_JVM
 from tests.helpers.dbt_project import DbtProject
 
-hive = pytest.importorskip("pyhive.hive", reason="pip install 'dbt-spark[PyHive]'")
-
 pytestmark = [pytest.mark.spark, pytest.mark.thorough]
 
-FEED = "using delta tblproperties (delta.enableChangeDataFeed = true)"
-IVM = "{{ config(materialized='incremental_ivm') }} "
 SCHEMA = """
 models:
   - {name: revenue, data_tests: [ivm_consistent]}
   - {name: latest, data_tests: [ivm_consistent]}
 """
-
-
-class Shop:
-    """A dbt project on the server, and a connection of its own to it."""
-
-    def __init__(self, project: DbtProject, port: int) -> None:
-        self.project = project
-        self.connection = hive.connect(host="127.0.0.1", port=port, username="test")
-
-    def sql(self, *statements: str) -> list[tuple[Any, ...]]:
-        cursor = self.connection.cursor()
-        for statement in statements:
-            cursor.execute(statement)
-        return [tuple(row) for row in cursor.fetchall()] if cursor.description else []
 
 
 @pytest.fixture(scope="module")
@@ -48,11 +30,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Generator[Shop]:
     with thrift.running(root / "server", settings) as port:
         target = {"method": "thrift", "host": "127.0.0.1", "port": port, "user": "dbt"}
         made = Shop(DbtProject(root / "project", "shop", {}, threads=2, target=target), port)
-        made.sql(
-            "create schema shop",
-            f"create table shop.orders (id int, customer int, total int) {FEED}",
-            "insert into shop.orders values (1, 1, 10), (2, 1, 20), (3, 2, 5)",
-        )
+        made.sell()
         made.project.models(
             revenue=IVM + "select c.name, count(*) as orders, sum(o.total) as revenue "
             "from shop.orders o join {{ ref('customers') }} c on o.customer = c.id group by c.name",

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dbt.adapters.sparkivm.connection.delta_jar import delta_package
+from tests.helpers.outcomes import take
 
 FILE = Path(__file__).with_name("outcomes.json")
 PACKAGES = ("dbt-tests-adapter", "dbt-core", "dbt-adapters", "dbt-spark", "pyspark")
@@ -33,15 +34,13 @@ class Recorder:
         self._new: Outcomes = {}
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        """Take the outcome of a phase: a failed set-up or clean-up makes a test fail.
+        """Take the outcome of a phase.
 
         The file is written after each test, so that a run that is broken off keeps what it did.
         """
         path, *classes, test = report.nodeid.split("::")
         of_class = self._new.setdefault(".".join((Path(path).stem, *classes)), {})
-        tells = report.outcome != "passed" or report.when == "call"
-        if tells and of_class.get(test) != "failed":
-            of_class[test] = report.outcome
+        take(of_class, test, report)
         if report.when == "teardown":
             FILE.write_text(text(merged(recorded(), self._new)))
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.sparkivm.connection.delta_jar import delta_package
+from tests.helpers.outcomes import take
 
 FILE = Path(__file__).with_name("outcomes.json")
 
@@ -33,13 +34,10 @@ class Recorder:
         self._abilities: dict[str, bool] = {}
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        """Take the outcome of a phase: a failed set-up or clean-up makes a test fail."""
+        """Take the outcome of a phase, and what it found of the engine's abilities."""
         path, _, test = report.nodeid.partition("::")
-        of_module = self._new.setdefault(path, {})
+        take(self._new.setdefault(path, {}), test, report)
         self._abilities |= dict(report.user_properties)
-        tells = report.outcome != "passed" or report.when == "call"
-        if tells and of_module.get(test) != "failed":
-            of_module[test] = report.outcome
 
     def pytest_sessionfinish(self) -> None:
         """Write the file: tests that ran in place of what they did before."""
