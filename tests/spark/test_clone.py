@@ -239,6 +239,7 @@ def test_clones_follow_what_changes_in_their_own_schema(twin: Twin) -> None:
         original.refresh("noop")
 
 
+@pytest.mark.thorough
 def test_what_happens_to_the_cloned_schema_is_not_seen(twin: Twin) -> None:
     views = twin.clone()
     changed(twin.prod)

@@ -47,7 +47,10 @@ MAINTAINED = {
     "paths": "select id, j:a::int as a, j:['b c'][0].d::string as d from r where j:a::int > 0",
     "paths_named": "select q.a, q.x from (select j:a, j:['b c'][0].d as x from r) q",
 }
-THOROUGH = frozenset({"least", "any_of_them", "united", "collated", "limited", "running"})
+THOROUGH = frozenset(
+    {"least", "any_of_them", "united", "collated", "limited", "running", "collated_ties"}
+    | {"intervals", "paths_named", "ordered"}
+)
 
 
 @pytest.mark.parametrize(

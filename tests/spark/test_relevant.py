@@ -50,6 +50,7 @@ def test_a_change_that_no_query_sees_moves_bookmarks_alone(bench: Bench) -> None
         view.check()
 
 
+@pytest.mark.thorough
 def test_values_that_spark_takes_for_equal_are_seen_to_change(bench: Bench) -> None:
     bench.table("r", COLUMNS, *ROWS)
     view = bench.view(
@@ -63,6 +64,7 @@ def test_values_that_spark_takes_for_equal_are_seen_to_change(bench: Bench) -> N
     bench.refresh("noop")
 
 
+@pytest.mark.thorough
 def test_values_that_cannot_be_compared_are_followed(bench: Bench) -> None:
     bench.table("r", COLUMNS, *ROWS)
     view = bench.view("select k, to_json(m) as m from r where k = 1")

@@ -45,6 +45,7 @@ def tell_merges(
     monkeypatch.setattr(workbench, "query", noting)
 
 
+@pytest.mark.thorough
 def test_a_state_of_large_files_gets_deletion_vectors(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import chain
 
+import pytest
+
 from tests.spark.workbench import FEED, Bench, View
 
 TEN = "window(t, '10 minutes')"
@@ -128,6 +130,7 @@ def test_time_windows_follow_changes(bench: Bench, rounds: int) -> None:
         bench.refresh()
 
 
+@pytest.mark.thorough
 def test_what_has_no_rule_is_rebuilt(bench: Bench) -> None:
     _fill(bench)
     views = [View(bench, f"m{n}", sql) for n, sql in enumerate(REBUILT.values(), 1)]

@@ -96,6 +96,7 @@ def test_a_decimal_sum_at_its_edge_overflows_and_comes_back(bench: Bench) -> Non
     assert mean.refresh("full").refresh.reason == "SUM_OVERFLOW"
 
 
+@pytest.mark.thorough
 @both_modes
 def test_an_average_of_sums_is_divided_anew_and_taken_from_spark_at_its_edge(bench: Bench) -> None:
     bench.table("r", "k int, d decimal(36,4)")
@@ -250,6 +251,7 @@ def test_texts_dates_times_booleans_and_bytes(bench: Bench) -> None:
         )
 
 
+@pytest.mark.thorough
 def test_structs_of_more_fields_than_spark_tells(bench: Bench) -> None:
     """Of a struct DESCRIBE tells 25 fields; what came behind them was lost to the planner."""
     fields = [f"f{number}" for number in range(30)]

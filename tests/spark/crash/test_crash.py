@@ -184,6 +184,7 @@ def test_a_run_that_dies(bench: Bench, seed: int) -> None:
         assert found == NAMES, told
 
 
+@pytest.mark.thorough
 def test_faults_reach_each_statement(bench: Bench) -> None:
     """The faults themselves: every boundary is reached, and nothing runs after a death."""
     world = World(bench, 0)
