@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from sqlglot import exp
+
 from python_ivm.algebra.columns import Named
 from python_ivm.algebra.nodes import Node, Project
 from python_ivm.parse.loops import LOOP_VIEW, NOW
@@ -16,16 +18,22 @@ from python_ivm.sources.clock import Clock
 from python_ivm.sources.history import SourceChange
 
 
-def given_query(node: Node, sources: Mapping[str, SourceChange], clock: Clock | None) -> str:
+def given_query(
+    node: Node,
+    sources: Mapping[str, SourceChange],
+    clock: Clock | None,
+    state: exp.Table | None = None,
+) -> str:
     """The query of a plan that reads nothing of the loop.
 
     Args:
         node: The plan.
         sources: The sources, which are read at their newest versions.
         clock: The clock if the query asks it.
+        state: The model's state at its last version, if the plan reads it.
     """
     items = [Named(f"c{n}", column.expression()) for n, column in enumerate(node.schema, 1)]
-    renderer = Renderer(source_relations(sources, clock))
+    renderer = Renderer(source_relations(sources, clock, state))
     query = renderer.query(Project(node, "given", tuple(items)))
     return text(renderer.with_ctes(query))
 

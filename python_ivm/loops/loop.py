@@ -22,6 +22,7 @@ from python_ivm.rows.builder import Builder, Rows, named
 from python_ivm.rows.circuit import Circuit
 from python_ivm.rows.compiler import compiled
 from python_ivm.rows.kinds import VOID, Kind
+from python_ivm.rows.lookups import Lookup
 from python_ivm.rows.operators import Bag, Delayed, Given, Linear, Stored
 
 Kinds = Mapping[str, Sequence[Kind]]
@@ -35,7 +36,7 @@ class Loop:
     """A loop.
 
     Attributes:
-        program: The program.
+        program: The program; None if it is the change of a recursion.
         plans: Each binding's query as a plan, in which bindings are tables.
         graph: The operators and bindings.
         order: Their order in a round.
@@ -44,7 +45,7 @@ class Loop:
         ansi: Whether ANSI mode is on.
     """
 
-    program: Program
+    program: Program | None
     plans: Mapping[str, Node]
     graph: Graph
     order: Order
@@ -62,7 +63,7 @@ class Loop:
         """The plans that read nothing of the loop: what must be known before it is run."""
         return [v.node for v in self.graph.vertices if v.is_given and v.node is not None]
 
-    def circuit(self, rows: Mapping[int, Bag], kinds: Describe) -> Circuit:
+    def circuit(self, rows: Mapping[int, Bag | Lookup], kinds: Describe) -> Circuit:
         """The loop as operators over rows.
 
         Args:
@@ -96,7 +97,7 @@ def loop_of(program: Program, schemas: Schemas, ansi: bool, describe: Describe) 
     tables = {**schemas, **{schema.key: schema for schema in unknown}}
     plans: dict[str, Node] = {}
     for name in program.bindings:
-        plan = _pushed(bind(program.body(name), tables).plan)
+        plan = pushed(bind(program.body(name), tables).plan)
         if len(plan.schema) != len(names[name]):
             raise InvalidModel(
                 f"{name} has {len(plan.schema)} columns, and names {len(names[name])}",
@@ -105,7 +106,7 @@ def loop_of(program: Program, schemas: Schemas, ansi: bool, describe: Describe) 
         plans[name] = plan
     graph = graph_of(plans)
     refuse_knots(program, graph)
-    kinds = _types(graph, plans, names, describe, ansi)
+    kinds = binding_types(graph, plans, names, describe, ansi)
     return Loop(program, plans, graph, graph.order(), names, kinds, ansi)
 
 
@@ -174,9 +175,9 @@ def _schemas(names: Mapping[str, Sequence[str]], kinds: Kinds) -> list[TableSche
     return found
 
 
-def _pushed(plan: Node) -> Node:
+def pushed(plan: Node) -> Node:
     """Conditions on one part of a join below it, so that Spark gives fewer rows."""
-    inputs = tuple(_pushed(child) for child in plan.inputs)
+    inputs = tuple(pushed(child) for child in plan.inputs)
     if inputs != plan.inputs:
         plan = plan.with_inputs(inputs)
     if not isinstance(plan, Join) or len(plan.parts) < 2:
@@ -194,7 +195,7 @@ def _pushed(plan: Node) -> Node:
 # -- types -----------------------------------------------------------------------------------------
 
 
-def _types(
+def binding_types(
     graph: Graph,
     plans: Mapping[str, Node],
     names: Mapping[str, Sequence[str]],
@@ -230,7 +231,7 @@ def _compiled(
     kinds: Kinds,
     describe: Describe,
     ansi: bool,
-    given: Mapping[int, Bag],
+    given: Mapping[int, Bag | Lookup],
 ) -> tuple[Builder, dict[str, Rows]]:
     """All operators of a loop, and what each binding's query gives."""
     builder = Builder(ansi)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -18,10 +19,11 @@ from python_ivm.parse.loops import LOOP_VIEW
 from python_ivm.parse.parser import DIALECT, quoted_name
 from python_ivm.rows.circuit import Endless, Limits, Result, Runner
 from python_ivm.rows.kinds import Kind, Overflow
+from python_ivm.rows.lookups import Lookup
 from python_ivm.rows.operators import Bag, Row
 
-Ask = Callable[[str], Iterable[Mapping[str, Any]]]
-"""Runs a query, and gives its rows by their columns' names."""
+Ask = Callable[[str], Iterable[Sequence[Any]]]
+"""Runs a query, and gives its rows: their values in the order of the columns."""
 
 
 class OnLimit(Enum):
@@ -114,21 +116,48 @@ class LoopRun:
         Raises:
             LoopNotEnded: If it reaches a limit, or comes back to the same rows for ever.
         """
-        rows = {
-            place: _bag(ask(query), kinds)
-            for place, (query, kinds) in enumerate(zip(self.queries, self.kinds, strict=True))
-        }
-        by_plan = {id(n): k for n, k in zip(self.loop.givens, self.kinds, strict=True)}
-        runner = Runner(self.loop.circuit(rows, lambda node: by_plan[id(node)]))
         try:
-            result = runner.run(self.limits)
+            result = self.rounds(ask)
         except Endless as error:
             raise self._endless([error.sizes], "within one round") from None
         except Overflow as error:
             raise self._too_large(error) from None
         if not result.ended and (result.period or self.on_limit is OnLimit.ERROR):
             raise self._not_ended(result)
-        return [self._relation(name, result.rows[name]) for name in self.shown], result
+        return self.relations(result), result
+
+    def rounds(self, ask: Ask) -> Result:
+        """The rounds alone.
+
+        Args:
+            ask: Runs a query in Spark.
+
+        Raises:
+            Endless: If a circle within a round adds rows without end.
+            Overflow: If a number does not fit its column.
+        """
+        rows = {
+            place: self.given(place, ask(query), kinds)
+            for place, (query, kinds) in enumerate(zip(self.queries, self.kinds, strict=True))
+        }
+        by_plan = {id(n): k for n, k in zip(self.loop.givens, self.kinds, strict=True)}
+        return Runner(self.loop.circuit(rows, lambda node: by_plan[id(node)])).run(self.limits)
+
+    def given(
+        self, place: int, rows: Iterable[Sequence[Any]], kinds: Sequence[Kind]
+    ) -> Bag | Lookup:
+        """What Spark gave for one of the queries; it may be able to look rows up."""
+        if isinstance(rows, Lookup):
+            return rows
+        return bag_of(rows, kinds)
+
+    def relations(self, result: Result) -> list[Relation]:
+        """The rows of the bindings that are read behind the loop."""
+        return [self._relation(name, result.rows[name]) for name in self.shown]
+
+    def told(self, result: Result) -> str:
+        """How it ended, in the log's words."""
+        return f"a loop of {result.rounds + 1:,} round{'s' if result.rounds else ''}"
 
     def _relation(self, name: str, rows: Bag) -> Relation:
         columns = zip(self.loop.names[name], self.loop.kinds[name], strict=True)
@@ -170,29 +199,26 @@ class LoopRun:
 
     @property
     def _names(self) -> str:
-        return ", ".join(self.loop.program.bindings)
+        return ", ".join(self.loop.names)
 
     @property
     def _place(self) -> dict[str, Any]:
-        return self.loop.program.position(self.loop.program.bindings[0])
+        program = self.loop.program
+        return {} if program is None else program.position(program.bindings[0])
 
 
-def _bag(rows: Iterable[Mapping[str, Any]], kinds: Sequence[Kind]) -> Bag:
+def bag_of(rows: Iterable[Sequence[Any]], kinds: Sequence[Kind]) -> Bag:
     """Rows as Spark gives them."""
     made = [_FROM_SPARK.get(kind.name) for kind in kinds]
-    bag: Bag = {}
     if not any(made):
-        for found in rows:
-            row = tuple(found.values())
-            bag[row] = bag.get(row, 0) + 1
-        return bag
-    for found in rows:
-        row = tuple(
+        return Counter(map(tuple, rows))
+    return Counter(
+        tuple(
             value if value is None or to is None else to(value)
-            for value, to in zip(found.values(), made, strict=True)
+            for value, to in zip(found, made, strict=True)
         )
-        bag[row] = bag.get(row, 0) + 1
-    return bag
+        for found in rows
+    )
 
 
 _FROM_SPARK: Mapping[str, Callable[[Any], Any]] = {

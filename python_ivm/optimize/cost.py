@@ -128,7 +128,7 @@ class Cost:
             merges: Whether it is a MERGE. Of its target Delta reads whole files, whatever the
                 condition.
         """
-        if not self._changed_little(*plans):
+        if not self.changed_little(*plans):
             return Execution.USUAL
         found = [read for plan in plans for read in reads(plan)]
         if merges:
@@ -188,7 +188,7 @@ class Cost:
             far: How the table is read, which they would bound.
             key: By which of its columns.
         """
-        if not self._changed_little(near):
+        if not self.changed_little(near):
             return False
         whole = self._statistics.size(far.source)
         if whole is None or whole < _FAR:
@@ -211,7 +211,7 @@ class Cost:
         bytes_ = self._bytes(plan)
         return bytes_ is not None and bytes_ > _WORTH
 
-    def _changed_little(self, *plans: Node) -> bool:
+    def changed_little(self, *plans: Node) -> bool:
         """Whether the changes that plans read have few rows; not if those of one are not known."""
         changed = {source for plan in plans for source in changes_in(plan)}
         rows = [self._rows.get(source) for source in changed]

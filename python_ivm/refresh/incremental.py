@@ -11,19 +11,22 @@ from python_ivm.algebra.term import Changes
 from python_ivm.algebra.walks import size
 from python_ivm.optimize import COST_BASED, compiled, rewritten
 from python_ivm.optimize.context import Context
-from python_ivm.optimize.cost import Cost
+from python_ivm.optimize.cost import Cost, Execution
 from python_ivm.qualify.schema import kind_of
 from python_ivm.refresh import statements
 from python_ivm.refresh.changed_keys import ChangedKeys
 from python_ivm.refresh.maintained import Maintained
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.reason import Reason
+from python_ivm.refresh.rounds_in_memory import taken_out
 from python_ivm.refresh.statement import Statement
 from python_ivm.sources.clock import CLOCK, Clock
 from python_ivm.sources.history import Change, SourceChange
 from python_ivm.state.merge import Merge
 from python_ivm.state.recompute import recompute
 
+_OF_ROUNDS = Execution.PLANNED_ONCE
+"""How Spark is to compute what a recursion's rounds begin with, and read: few rows."""
 _MOST_OPERATORS = 5000
 """How large a refresh Spark gets to plan: some 25 operators a second."""
 
@@ -36,12 +39,14 @@ class Followed:
         merge: The statement, without bookmark and fence; None if the query sees nothing of it.
         read: The changes that the query sees.
         plan: What the statement computes.
+        rounds: What is run before the statement.
         recomputes: Whether the statement recomputes the query, as that is cheaper.
     """
 
     merge: Statement | None
     read: Mapping[str, SourceChange]
     plan: Node
+    rounds: tuple[Statement, ...] = ()
     recomputes: bool = False
 
 
@@ -94,8 +99,12 @@ class Following:
             return Followed(
                 self._statement(merge, cost), _only(read, seen), merge.rows, recomputes=True
             )
-        statement = self._statement(merge, cost) if merge.follows else None
-        return Followed(statement, _only(read, merge.follows), merge.rows)
+        if not merge.follows:
+            return Followed(None, {}, merge.rows)
+        rows, rounds = taken_out(merge.rows, model, self.changes, self.clock, cost)
+        statement = self._statement(replace(merge, rows=rows), cost)
+        before = tuple(replace(statements.run_loop(r), execution=_OF_ROUNDS) for r in rounds)
+        return Followed(statement, _only(read, merge.follows), merge.rows, before)
 
     def _merge(
         self, read: Mapping[str, SourceChange], unseen: Collection[str], context: Context

@@ -310,9 +310,10 @@ class Planner(Recomputes):
                 Strategy.RECOMPUTE, _CHEAPER, merge, how.layout, bookmark, found.read, moved
             )
         why = Reason("CHANGED", "sources changed" if found.read else "the clock moved")
-        return self._merged(
+        refresh = self._merged(
             Strategy.INCREMENTAL, why, merge, how.layout, bookmark, found.read, moved
         )
+        return replace(refresh, statements=(*found.rounds, *refresh.statements))
 
     def _clock_moved(self, how: Maintained, bookmark: Bookmark) -> Refresh:
         """Of a query that reads no table the rows that differ; of others most rows would."""

@@ -14,8 +14,10 @@ from python_ivm.algebra.nodes import Node
 from python_ivm.rows.builder import Builder, Columns, Rows, named, row_of
 from python_ivm.rows.expressions import Column, Function, Row, compared_as
 from python_ivm.rows.kinds import BOOLEAN
+from python_ivm.rows.lookups import LookedUp, Lookup
 from python_ivm.rows.operators import (
     Bag,
+    Given,
     Grouped,
     Joined,
     Key,
@@ -64,8 +66,39 @@ def _pair(
     builder: Builder, left: Rows, right: Rows, equal: Sequence[tuple[exp.Expr, exp.Expr, bool]]
 ) -> Rows:
     keys = _keys(builder, left, right, equal)
-    place = builder.add(Joined(keys), [left.operator, right.operator])
+    looked_up = _looked_up(builder, left, right, equal, keys)
+    place = looked_up or builder.add(Joined(keys), [left.operator, right.operator])
     return Rows(place, _beside(left, right), left.width + right.width)
+
+
+def _looked_up(
+    builder: Builder,
+    left: Rows,
+    right: Rows,
+    equal: Sequence[tuple[exp.Expr, exp.Expr, bool]],
+    keys: tuple[Key, Key],
+) -> int | None:
+    """The operator that looks up rows in one of the sides, if that is a table which can be asked.
+
+    A plain column of the table must equal a value of a type that has one form for equal values.
+    """
+    for side, (table, rows) in enumerate(((right, left), (left, right))):
+        given = builder.operators[table.operator]
+        if not isinstance(given, Given) or not isinstance(given.rows, Lookup):
+            continue
+        for first, second, safe in equal:
+            value, asked = (first, second) if side == 0 else (second, first)
+            if safe or not isinstance(asked, exp.Column):
+                continue
+            place, kind = table.columns[(asked.table, asked.name)]
+            typed = builder.compiler(rows.columns).compile(value)
+            if kind != typed.kind and not (kind.is_whole and typed.kind.is_whole):
+                continue
+            if kind.is_whole or kind.name in ("string", "date"):
+                own = keys if side == 0 else (keys[1], keys[0])
+                operator = LookedUp(given.rows, place, own, typed.of, is_left=side == 1)
+                return builder.add(operator, [rows.operator])
+    return None
 
 
 def _beside(left: Rows, right: Rows) -> Columns:

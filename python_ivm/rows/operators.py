@@ -6,7 +6,8 @@ Incremental View Maintenance for Rich Query Languages", VLDB 2023), whose operat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 Row = tuple[Any, ...]
@@ -57,13 +58,13 @@ class Operator:
 class Given(Operator):
     """Rows that are there from the start."""
 
-    def __init__(self, rows: Bag) -> None:
-        """Take the rows."""
+    def __init__(self, rows: Mapping[Row, int] | Iterable[Row]) -> None:
+        """Take the rows: each once with how often it is there, or as often as it is there."""
         self.rows = rows
 
     def start(self) -> Bag:
         """The rows."""
-        return self.rows
+        return Counter(self.rows)
 
     def step(self, changes: Mapping[int, Bag]) -> Bag:
         """Nothing changes them."""

@@ -19,12 +19,14 @@ from sqlglot import exp
 
 from python_ivm.algebra.nodes import FEED_COLUMNS
 from python_ivm.loops.run import LoopRun
+from python_ivm.loops.signed_rounds import NotFollowed
 from python_ivm.optimize.cost import Execution
 from python_ivm.parse import clock_calls as clock
 from python_ivm.parse.modifiers import without_order
 from python_ivm.parse.parser import DIALECT
 from python_ivm.parse.views import View as SourceView
 from python_ivm.refresh.consistency import one_of_several
+from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import Options, Request
 from python_ivm.refresh.statement import Kind, Refresh, Statement, Strategy
 from python_ivm.refresh.strategy import plan_refresh
@@ -176,8 +178,14 @@ class Lake:
         """Refresh a model as a ``dbt run`` would."""
         self.models[model] = sql
         refresh = plan_refresh(self.request(model, sql, **request), self)
-        for statement in refresh.statements:
-            self.execute(model, statement)
+        try:
+            for statement in refresh.statements:
+                self.execute(model, statement)
+        except NotFollowed as error:
+            forced = Reason("RECURSION_LIMIT", str(error))
+            refresh = plan_refresh(self.request(model, sql, **request), self, forced)
+            for statement in refresh.statements:
+                self.execute(model, statement)
         if refresh.again:
             return self.run(model, sql, **{**request, "full_refresh": None})
         return refresh
@@ -226,7 +234,7 @@ class Lake:
 
     def show_loop(self, loop: LoopRun) -> None:
         """Run a loop, and show its rows as tables."""
-        relations, self.looped = loop.run(self._named_rows)
+        relations, self.looped = loop.run(lambda sql: self.db.execute(self.duck(sql)).fetchall())
         for relation in relations:
             body = ", ".join(
                 f'"{name}" {exp.DataType.build(str(kind), dialect="spark").sql("duckdb")}'
@@ -241,11 +249,6 @@ class Lake:
                     f'insert into "{relation.name}" values {", ".join([marks] * len(some))}',
                     [value for row in some for value in row],
                 )
-
-    def _named_rows(self, sql: str) -> list[dict[str, Any]]:
-        result = self.db.execute(self.duck(sql))
-        names = [column[0] for column in result.description]
-        return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
     def _note_view(self, model: str, statement: str) -> None:
         text = statement.split(" AS\n", 1)[1]

@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from python_ivm.refresh import rounds_in_memory
 from tests.spark.workbench import Bench
 
 CHAIN = """with recursive chain as (
@@ -25,6 +26,18 @@ def staff(bench: Bench) -> None:
 
 
 def test_what_hangs_on_a_changed_row_is_followed(bench: Bench) -> None:
+    staff(bench)
+    tree = bench.view(f"{CHAIN} select id, depth, path from chain")
+    bench.sql("update staff set boss = 3 where id = 2")
+    outcome = tree.refresh()
+    assert outcome.response._message == (
+        "incremental: +0 ~3 -0 rows from staff@1→2; a recursion of 3 rounds in memory"
+    )
+
+
+@pytest.mark.thorough
+def test_rounds_over_large_tables_are_sparks(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rounds_in_memory, "MOST_READ", 3)
     staff(bench)
     tree = bench.view(f"{CHAIN} select id, depth, path from chain")
     bench.sql("update staff set boss = 3 where id = 2")
@@ -52,8 +65,12 @@ def test_recursions_below_other_operators_follow(bench: Bench) -> None:
 
 
 @pytest.mark.thorough
-def test_a_circle_that_nothing_leads_to_is_recomputed(bench: Bench) -> None:
+@pytest.mark.parametrize("most_read", [0, 1000], ids=["in Spark", "in memory"])
+def test_a_circle_that_nothing_leads_to_is_recomputed(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, most_read: int
+) -> None:
     """The rows that vanish would hang on each other for ever."""
+    monkeypatch.setattr(rounds_in_memory, "MOST_READ", most_read)
     bench.sql("set spark.sql.cteRecursionLevelLimit = 12")
     staff(bench)
     tree = bench.view(f"{CHAIN} select id, depth from chain")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
@@ -16,6 +17,7 @@ from dbt.adapters.sparkivm.bridge.delta_log import DeltaLogs
 from dbt.adapters.sparkivm.bridge.refresher import Outcome, Refresher
 from dbt.adapters.sparkivm.bridge.warehouse import Row, Shortcuts, SparkWarehouse
 from dbt.adapters.sparkivm.connection.session import SessionHandle
+from python_ivm.loops.run import Ask
 from python_ivm.refresh.consistency import consistency_query
 from python_ivm.refresh.metadata.versions import shows_state
 from python_ivm.refresh.request import Options, Request
@@ -113,7 +115,8 @@ class View:
     def run(self, **changes: Any) -> Outcome:
         """Refresh once, as a dbt run would."""
         logs = DeltaLogs(self.bench.handle)
-        return refresher(self.bench.query, logs).refresh(self.request(**changes))
+        tuples = partial(tuples_of, self.bench.handle)
+        return refresher(self.bench.query, logs, tuples).refresh(self.request(**changes))
 
     def refresh(self, strategy: str | None = "incremental", **changes: Any) -> Outcome:
         """Refresh once; the strategy must be this one, and the view then equals its query."""
@@ -152,9 +155,14 @@ class View:
         return sorted((tuple(row) for row in found), key=repr)
 
 
-def refresher(query: Callable[[str], list[Row]], shortcuts: Shortcuts | None = None) -> Refresher:
+def refresher(
+    query: Callable[[str], list[Row]],
+    shortcuts: Shortcuts | None = None,
+    tuples: Ask | None = None,
+) -> Refresher:
     """A refresher that drops no table."""
-    return Refresher(query, StatementConf(query), SparkWarehouse(query, shortcuts), lambda: None)
+    warehouse = SparkWarehouse(query, shortcuts)
+    return Refresher(query, StatementConf(query), warehouse, lambda: None, tuples=tuples)
 
 
 def query(handle: SessionHandle, sql: str) -> list[Row]:
@@ -163,6 +171,13 @@ def query(handle: SessionHandle, sql: str) -> list[Row]:
     cursor.execute(sql)
     names = [column[0] for column in cursor.description or []]
     return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()] if names else []
+
+
+def tuples_of(handle: SessionHandle, sql: str) -> Iterable[Sequence[Any]]:
+    """The values of a query of many rows, as the adapter reads them."""
+    cursor = handle.cursor()
+    cursor.execute(sql)
+    return cursor.fetch_tuples()
 
 
 def failing(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from dbt.adapters.base import BaseRelation
@@ -129,7 +129,12 @@ class IvmMixin(metaclass=AdapterMeta):
         with as_dbt_errors(request.model):
             warehouse = self._ivm_run_warehouse(request, graph, conf)
         refresher = Refresher(
-            self._ivm_query, conf, warehouse, lambda: self.drop_relation(view), self._ivm_show()
+            self._ivm_query,
+            conf,
+            warehouse,
+            lambda: self.drop_relation(view),
+            self._ivm_show(),
+            self._ivm_tuples,
         )
         with as_dbt_errors(request.model):
             outcome = refresher.refresh(request)
@@ -229,7 +234,7 @@ class IvmMixin(metaclass=AdapterMeta):
             loop = loop_to_run(parts, warehouse)
             if loop is not None:
                 show = self._ivm_show() or (lambda relation: self._ivm_query(relation.view()))
-                for relation in loop.run(self._ivm_query)[0]:
+                for relation in loop.run(self._ivm_tuples)[0]:
                     show(relation)
             return consistency_query(parts, warehouse, runs)
 
@@ -296,6 +301,15 @@ class IvmMixin(metaclass=AdapterMeta):
     def _ivm_query(self, sql: str) -> list[Row]:
         """Run a statement on this thread's connection, under dbt's query comment."""
         return self._ivm_rows(self.connections._add_query_comment(sql))
+
+    def _ivm_tuples(self, sql: str) -> Iterable[Sequence[Any]]:
+        """Run a query of maybe many rows, and give their values in the order of the columns."""
+        sql = self.connections._add_query_comment(sql)
+        _, cursor = self.connections.add_query(sql, auto_begin=False)
+        with self.connections.exception_handler(sql):
+            if isinstance(cursor, SessionHandle):
+                return cursor.fetch_tuples()
+            return [tuple(map(of_server, row)) for row in cursor.fetchall()]
 
     def _ivm_rows(self, sql: str) -> list[Row]:
         _, cursor = self.connections.add_query(sql, auto_begin=False)

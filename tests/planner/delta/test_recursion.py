@@ -6,7 +6,9 @@ import random
 
 import pytest
 
-from python_ivm.refresh.statement import Strategy
+from python_ivm.refresh import rounds_in_memory
+from python_ivm.refresh.statement import Kind, Strategy
+from python_ivm.rows.circuit import Limits
 from tests.planner.lake import Lake
 from tests.planner.stories import View
 
@@ -29,6 +31,89 @@ def test_a_large_change(staff: Lake) -> None:
     staff.change("staff", delete=ROWS, insert=[(n, n // 3 or None) for n in range(1, 90)])
     view.refresh()
     view.shows((0, 2, 2), (1, 6, 8), (2, 18, 26), (3, 54, 80), (4, 9, 89))
+
+
+@pytest.fixture
+def in_memory(staff: Lake) -> Lake:
+    """Tables of which it is known that they are small."""
+    staff.size_of = lambda name: 1000
+    staff.without_passes = frozenset({"cheaper_recompute"})
+    return staff
+
+
+def _told(lake: Lake) -> tuple[list[Kind], int]:
+    """What the last refresh ran, and how often a round changed something."""
+    return [statement.kind for statement in lake.executed], lake.looped.rounds
+
+
+def test_rounds_of_few_rows_are_no_statements(in_memory: Lake) -> None:
+    view = View(in_memory, f"{CHAIN} select id, depth from chain")
+    in_memory.executed.clear()
+    in_memory.change("staff", delete=[(2, 1)], insert=[(2, 3)])
+    view.refresh()
+    assert _told(in_memory) == ([Kind.LOOP, Kind.MERGE], 2)
+    assert not any("RECURSIVE" in statement.sql for statement in in_memory.executed)
+    view.shows((1, 0), (3, 1), (2, 2), (4, 3), (4, 3))
+
+
+def test_a_circle_has_no_last_round_in_memory_either(in_memory: Lake) -> None:
+    in_memory.change("staff", insert=[(5, 4)])
+    view = View(in_memory, f"{CHAIN} select id, depth from chain")
+    in_memory.change("staff", delete=[(2, 1)], insert=[(2, 5)])
+    refresh = view.refresh(Strategy.RECOMPUTE)
+    assert refresh.reason == "RECURSION_LIMIT"
+    assert "went on for" in refresh.explanation
+    view.shows((1, 0), (3, 1))
+
+
+def test_a_circle_whose_rows_come_and_go_at_once(in_memory: Lake) -> None:
+    """One row goes as its way in goes, and comes as the circle is closed: they do not cancel."""
+    view = View(in_memory, f"{CHAIN} select id, 0 as d from chain")
+    in_memory.change("staff", delete=[(2, 1)], insert=[(2, 4)])
+    assert view.refresh(Strategy.RECOMPUTE).reason == "RECURSION_LIMIT"
+    view.shows((1, 0), (3, 0))
+
+
+def test_a_change_of_too_many_rows_is_recomputed(
+    in_memory: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rounds_in_memory, "_LIMITS", Limits(rounds=100, rows=4))
+    view = View(in_memory, f"{CHAIN} select id, depth from chain")
+    for rows, told in (
+        ([(n, 1) for n in range(10, 15)], "begins with more than 4 rows"),
+        ([(20, 1), (21, 20), (22, 21), (23, 22), (24, 23)], "went on for"),
+    ):
+        in_memory.change("staff", insert=rows)
+        refresh = view.refresh(Strategy.RECOMPUTE)
+        assert refresh.reason == "RECURSION_LIMIT"
+        assert told in refresh.explanation
+    in_memory.change("staff", insert=[(30, 4)])
+    view.refresh()
+
+
+def test_a_number_that_fits_its_column_no_more_is_left_to_the_query(lake: Lake) -> None:
+    lake.create("steps", {"k": "int", "next": "int", "n": "int"}, [(1, 2, 1), (2, 3, 1)])
+    lake.size_of = lambda name: 1000
+    lake.without_passes = frozenset({"cheaper_recompute"})
+    sql = (
+        "with recursive r as (select k, cast(1 as int) as n from s.steps where k = 1 union all "
+        "select x.next, r.n * x.n from r join s.steps x on x.k = r.k) select k, n from r"
+    )
+    view = View(lake, sql)
+    lake.change("steps", delete=[(2, 3, 1)], insert=[(2, 3, 2_000_000_000)])
+    view.refresh()
+    lake.change("steps", insert=[(3, 4, 2)])
+    with pytest.raises(Exception, match=r"(?i)overflow|out of"):
+        view.refresh(Strategy.RECOMPUTE)
+
+
+def test_what_rows_in_memory_do_not_know_is_left_to_spark(in_memory: Lake) -> None:
+    body = CHAIN.replace("c.depth + 1", "cast(floor(sqrt(c.depth * c.depth)) as int) + 1")
+    view = View(in_memory, f"{body} select id, depth from chain")
+    in_memory.executed.clear()
+    in_memory.change("staff", delete=[(2, 1)], insert=[(2, 3)])
+    view.refresh()
+    assert _told(in_memory)[0] == [Kind.MERGE]
 
 
 def test_a_view_with_a_recursion_and_a_model_over_one(staff: Lake) -> None:
@@ -87,11 +172,16 @@ def _edge(seeded: random.Random) -> tuple[int | None, int | None, int | None]:
 @pytest.mark.parametrize("seed", range(12))
 def test_random_recursions_equal_their_queries(seed: int, pytestconfig: pytest.Config) -> None:
     for number in range((pytestconfig.getoption("ivm_examples") or 36) // 12):
-        _random_life(random.Random(seed * 1000 + number))
+        seeded = random.Random(seed * 1000 + number)
+        random_life(seeded, in_memory=seeded.random() < 0.5)
 
 
-def _random_life(seeded: random.Random) -> None:
+def random_life(seeded: random.Random, in_memory: bool) -> None:
+    """A recursion drawn by lot follows three changes, and equals its query after each."""
     lake = Lake()
+    if in_memory:
+        lake.size_of = lambda name: 1000  # then the rounds are run in memory
+        lake.without_passes = frozenset({"cheaper_recompute"})
     edges = [_edge(seeded) for _ in range(7)]
     nodes = [(k, seeded.choice([None, 0, 1, 2])) for k in (1, 2, 3, 3, 5, None)]
     lake.create("edges", {"a": "int", "b": "int", "w": "int"}, edges)

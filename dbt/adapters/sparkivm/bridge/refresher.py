@@ -24,7 +24,8 @@ from dbt.adapters.sparkivm.bridge.dbt_status import count_warnings
 from dbt.adapters.sparkivm.bridge.response import RefreshResponse
 from dbt.adapters.sparkivm.bridge.warehouse import Query, Row, SparkWarehouse
 from python_ivm.errors import Conflict
-from python_ivm.loops.run import LoopRun, Relation
+from python_ivm.loops.run import Ask, LoopRun, Relation
+from python_ivm.loops.signed_rounds import NotFollowed
 from python_ivm.refresh.metadata.versions import shows_state
 from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import Request
@@ -99,6 +100,7 @@ class Refresher:
         warehouse: Answers the planner's questions.
         drop_table: Drops the table under the view's name, and lets dbt know.
         show: Makes a temporary view of a loop's rows; None writes them into a statement.
+        tuples: Runs a query of maybe many rows, and gives their values.
     """
 
     def __init__(
@@ -108,8 +110,10 @@ class Refresher:
         warehouse: SparkWarehouse,
         drop_table: Callable[[], None],
         show: Callable[[Relation], None] | None = None,
+        tuples: Ask | None = None,
     ) -> None:
         """Take what runs statements."""
+        self._tuples = tuples or (lambda sql: [tuple(row.values()) for row in query(sql)])
         self._show = show or (lambda relation: query(relation.view()))
         self._query = query
         self._conf = conf
@@ -154,6 +158,8 @@ class Refresher:
             try:
                 with _conflicts(request.model):
                     return self._carry_out(request, refresh)
+            except NotFollowed as error:
+                forced = forced or Reason("RECURSION_LIMIT", str(error))
             except Conflict:
                 logger.debug(f"{request.model}: another run was faster; planning again")
                 lost += 1
@@ -211,7 +217,8 @@ class Refresher:
             if statement.kind is Kind.DROP_TABLE:
                 self._drop_table()
             elif statement.loop is not None:
-                cut, told = self._run_loop(statement.loop)
+                with executed(self._conf, statement.execution):
+                    cut, told = self._run_loop(statement.loop)
                 refresh = refresh.noted(told, refresh.reason)
             elif statement.writes_data:
                 written = self._commit(request, statement) or written
@@ -225,10 +232,10 @@ class Refresher:
         Returns:
             Whether a limit cut it off, and what to say of it.
         """
-        relations, result = loop.run(self._query)
+        relations, result = loop.run(self._tuples)
         for relation in relations:
             self._show(relation)
-        told = f"a loop of {result.rounds + 1:,} round{'s' if result.rounds else ''}"
+        told = loop.told(result)
         if result.ended:
             return False, told
         told += ", cut off by a limit: the view shows what there was, and the next run goes anew"

@@ -1,0 +1,87 @@
+"""Joins with a table of which few rows are needed: they are looked up by key, and not indexed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, Protocol, runtime_checkable
+
+from python_ivm.rows.operators import Bag, Key, Operator, Row
+
+_LOOKUPS = 20
+"""After so many questions to a table an index of all of its rows costs less than the next ones."""
+
+
+@runtime_checkable
+class Lookup(Protocol):
+    """The rows of a table, by column: those that have some values are found without the others."""
+
+    def __len__(self) -> int:
+        """How many rows there are."""
+
+    def __iter__(self) -> Iterator[Row]:
+        """All rows."""
+
+    def find(self, column: int, values: Collection[Any]) -> Iterable[Row]:
+        """The rows of which a column has one of some values, none of which is None."""
+
+
+class LookedUp(Operator):
+    """The pairs of rows of an input and of a table that have equal keys; the table never changes.
+
+    Attributes:
+        table: The table.
+        column: The column of the table that is looked up.
+        keys: The key of a row of the input, and of a row of the table.
+        value: The value of the input's row that equals the column.
+        is_left: Whether the table's columns stand before those of the input.
+    """
+
+    def __init__(
+        self, table: Lookup, column: int, keys: tuple[Key, Key], value: Key, is_left: bool
+    ) -> None:
+        """Take the table, and how its rows are found."""
+        self.table = table
+        self.column = column
+        self.keys = keys
+        self.value = value
+        self.is_left = is_left
+        self._asked = 0
+        self._index: dict[Any, Bag] | None = None
+
+    def step(self, changes: Mapping[int, Bag]) -> Bag:
+        """The changed rows, each with the table's rows that have its key."""
+        key_of = self.keys[0]
+        change = [
+            (row, key, n) for row, n in changes[0].items() if (key := key_of(row)) is not None
+        ]
+        matches = self._matches(row for row, _, _ in change)
+        result: Bag = {}
+        for row, key, times in change:
+            for match, number in matches.get(key, {}).items():
+                pair = match + row if self.is_left else row + match
+                result[pair] = result.get(pair, 0) + times * number
+                if not result[pair]:
+                    del result[pair]
+        return result
+
+    def _matches(self, rows: Iterable[Row]) -> Mapping[Any, Bag]:
+        """The table's rows by key, at least those that rows of the input are joined with."""
+        if self._index is not None:
+            return self._index
+        self._asked += 1
+        if self._asked > _LOOKUPS:
+            self._index = _by_key(self.table, self.keys[1])
+            return self._index
+        value = self.value
+        values = {found for row in rows if (found := value(row)) is not None}
+        return _by_key(self.table.find(self.column, values) if values else (), self.keys[1])
+
+
+def _by_key(rows: Iterable[Row], key_of: Key) -> dict[Any, Bag]:
+    found: dict[Any, Bag] = {}
+    for row, times in Counter(rows).items():
+        key = key_of(row)
+        if key is not None:
+            found.setdefault(key, {})[row] = times
+    return found
