@@ -1,6 +1,6 @@
 # `make` shows the targets and the variables.
 PYTHON ?= python3
-SCALE ?= 0.1
+SCALE ?= 0.3
 WORKERS ?= 2
 EXAMPLES ?= 1000
 KILLS ?= 1000
@@ -12,7 +12,7 @@ SERVERS_STAMP := $(VENV)/.servers-done
 DIST_STAMP := $(VENV)/.dist-done
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-spark test-crash test-conformance test-tpcds test-random test-matrix test-servers test-cluster test-s3 check format clean docs pictures report-picture docs-site \
+.PHONY: help setup demo test test-spark test-crash test-conformance test-tpcds test-random test-matrix test-servers test-cluster test-s3 shop check format clean docs pictures report-picture docs-site \
 	bench dist
 
 help: ## Show the targets
@@ -86,6 +86,9 @@ test-servers: setup ## Run the tests on a Thrift server, and with a metastore in
 test-cluster: setup ## Run TPC-H on a standalone cluster on loopback, and take a worker down
 	$(BIN)/python -m pytest tests/cluster --ivm-cluster $(ARGS)
 
+shop: setup ## Let 30 days go by in a shop: dbt build, each model compared (ARGS='--days 5 --orders 2000'; docs/shop.md)
+	$(BIN)/python -m integration_tests.shop.run $(ARGS)
+
 test-s3: $(SERVERS_STAMP) ## Run the tests on an S3 endpoint on loopback, and count its requests (docs/s3.md)
 	$(BIN)/python -m pytest tests/s3 --ivm-s3 $(ARGS)
 
@@ -109,6 +112,7 @@ docs: setup ## Write what docs/ shows of code and tests anew: SQL examples, supp
 	$(BIN)/python -m docs.conformance
 	$(BIN)/python -m docs.versions
 	$(BIN)/python -m docs.s3
+	$(BIN)/python -m docs.shop
 
 pictures: $(BENCH_STAMP) ## Draw the pictures of docs/pictures anew, from the measured figures and the planner
 	$(BIN)/python -m scripts.pictures

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from click.testing import CliRunner
 from dbt.cli.main import dbtRunner
+
+from dbt.adapters.sparkivm.cli import main as sparkivm
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,20 @@ class Dbt:
         models = (_model(result) for result in results)
         return Run({model.name: model for model in sorted(models, key=lambda m: m.name)})
 
-    def test(self) -> int:
+    def report(self, file: Path) -> None:
+        """`dbt-sparkivm report`.
+
+        Args:
+            file: where the page goes.
+
+        Raises:
+            SystemExit: it failed.
+        """
+        outcome = CliRunner().invoke(sparkivm, ["report", "--output", str(file), *self._places])
+        if outcome.exit_code != 0:
+            raise SystemExit(f"dbt-sparkivm report failed:\n{outcome.output}{outcome.exception!r}")
+
+    def test(self, *options: str) -> int:
         """`dbt test`.
 
         Returns:
@@ -81,13 +97,16 @@ class Dbt:
         Raises:
             SystemExit: one failed.
         """
-        return len(self._invoke(["test"], lambda event: None))
+        return len(self._invoke(["test", *options], lambda event: None))
+
+    @property
+    def _places(self) -> list[str]:
+        folder = str(self._project)
+        return ["--project-dir", folder, "--profiles-dir", folder, "--target", self._target]
 
     def _invoke(self, arguments: list[str], told: Callable[[Any], None]) -> list[Any]:
-        folder = str(self._project)
-        places = ["--project-dir", folder, "--profiles-dir", folder, "--target", self._target]
         quiet = ["--log-level", "none", "--log-path", str(self._project / "logs")]
-        outcome = dbtRunner(callbacks=[told]).invoke([*quiet, *arguments, *places])
+        outcome = dbtRunner(callbacks=[told]).invoke([*quiet, *arguments, *self._places])
         results = list(outcome.result.results) if hasattr(outcome.result, "results") else []
         failed = [f"{r.node.name}: {r.message}" for r in results if r.status in ("error", "fail")]
         if not outcome.success:

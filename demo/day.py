@@ -35,7 +35,6 @@ class Day:
     def second(self) -> list[Told]:
         """A day with late corrections."""
         business = Business(self.sql, seed=2, one_in=self.one_in)
-        renamed = {"INDIA": "BHARAT"}
         return [
             ("new orders come in, with their lines", lambda: business.order(2)),
             ("orders are cancelled: they are deleted, with their lines", business.cancel),
@@ -44,9 +43,5 @@ class Day:
             (
                 "customers move to another nation, and all their orders with them",
                 business.move_customers,
-            ),
-            (
-                "India is renamed: one row, shown by thousands",
-                lambda: business.rename_nations(renamed),
             ),
         ]

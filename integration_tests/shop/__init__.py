@@ -1,0 +1,1 @@
+"""A shop of which 30 days go by: its data, and what each day costs."""

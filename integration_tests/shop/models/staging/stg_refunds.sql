@@ -1,0 +1,2 @@
+select refund_id, order_id, amount, refunded_on
+from {{ source('shop', 'refunds') }}

@@ -1,0 +1,62 @@
+"""The shop, of which days go by: `dbt build` each day, and each model equals its full refresh."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+import yaml
+
+from integration_tests.shop import run
+from integration_tests.shop.days import DAYS, Shop
+from tests.conftest import MakeProject
+
+pytestmark = pytest.mark.spark
+
+
+def days_of(make_project: MakeProject, orders: int) -> run.Days:
+    """The project in the Spark of the tests, with few orders."""
+    project = make_project()
+    profile = yaml.safe_load((run.PROJECT / "profiles.yml").read_text())["shop"]
+    shutil.copytree(run.PROJECT, project.root / "shop", ignore=shutil.ignore_patterns(".*"))
+    for target in profile["outputs"].values():
+        target["server_side_parameters"] = project.target["server_side_parameters"]
+    (project.root / "shop/profiles.yml").write_text(yaml.safe_dump({"shop": profile}))
+    for schema in (run.MAINTAINED, run.REBUILT, "shop_history"):
+        project.sql(f"drop schema if exists {schema} cascade")
+    folder = project.root / "shop"
+    return run.Days(Shop(project.sql, orders, max(1, orders // 20)), project.sql,
+                    run.dbt_in(folder, folder))  # fmt: skip
+
+
+def test_a_day_of_all_kinds_of_changes(make_project: MakeProject) -> None:
+    days = days_of(make_project, 60)
+    days.shop.open()
+    days.dbt("build")
+    told = [what for number in (7, 10, 12, 20) for what in days.shop.day(number)]
+    assert len(set(told)) == 7
+    outcome = days.build(20, told)
+    assert outcome.full <= 1  # of the model with all columns of a source that has a new one
+    assert outcome.incremental + outcome.recompute > 15
+
+
+@pytest.mark.thorough
+def test_thirty_days(make_project: MakeProject) -> None:
+    outcomes = list(days_of(make_project, 400).go_by(range(1, DAYS + 1)))
+    assert len(outcomes) == DAYS + 1
+    holiday = outcomes[15]
+    assert (holiday.incremental, holiday.recompute, holiday.full) == (0, 0, 0)
+
+
+def test_a_model_that_differs_is_noticed(make_project: MakeProject) -> None:
+    project = make_project()
+    for schema, rows in ((run.MAINTAINED, "(1), (1), (2)"), (run.REBUILT, "(1), (2), (null)")):
+        project.sql(f"create schema if not exists {schema}")
+        project.sql(f"create or replace table {schema}.m using delta as values {rows}")
+    days = run.Days(Shop(project.sql), project.sql, lambda *arguments: [])
+    with pytest.raises(AssertionError, match="day 3, m differs") as raised:
+        days.compare("m", 3)
+    assert "too_many=-1" in str(raised.value) and "too_many=1" in str(raised.value)
+    rows = f"select * from {run.MAINTAINED}.m"
+    project.sql(f"create or replace table {run.REBUILT}.m using delta as {rows}")
+    days.compare("m", 3)
