@@ -60,7 +60,7 @@ class Shop:
         self._new_customers(0, self.customers)
         self.sql(f"insert into {SCHEMA}.products {self._products(1)}")
         back = self._any("id", "day", HISTORY)
-        self._new_orders(0, self.orders, f"date_sub({_FIRST}, {back})")
+        self._new_orders(0, self.orders, f"date_sub({_FIRST}, {back})", "shipped")
 
     def day(self, number: int) -> list[str]:
         """One day.
@@ -158,7 +158,7 @@ class Shop:
             "from range(200)"
         )
 
-    def _new_orders(self, first: int, count: int, day: str) -> None:
+    def _new_orders(self, first: int, count: int, day: str, status: str = "placed") -> None:
         """Orders with their items, their payments and the page views before them."""
         orders = f"range({first}, {first + count})"
         campaign = "element_at(array('spring', 'search', 'friends', null, null), {})"
@@ -166,7 +166,7 @@ class Shop:
         at = f"timestampadd(minute, {self._any('id', 'minute', 1439)}, {day})"
         self.sql(
             f"insert into {SCHEMA}.orders select cast(id as int), cast({customer} as int), {at}, "
-            f"if({self._any('id', 'status', 20)} = 1, 'cancelled', 'placed'), "
+            f"if({self._any('id', 'status', 20)} = 1, 'cancelled', '{status}'), "
             f"{campaign.format(self._any('id', 'campaign', 5))} from {orders}"
         )
         self.sql(

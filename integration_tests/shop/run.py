@@ -57,11 +57,13 @@ class Days:
         shop: What happens in the sources.
         sql: Runs a statement in the Spark of the project's profile.
         dbt: Runs a command of dbt's in the project, and gives its results.
+        select: What is built, in dbt's words; all by default.
     """
 
     shop: Shop
     sql: Callable[[str], Sequence[Any]]
     dbt: Callable[..., Sequence[Any]]
+    select: tuple[str, ...] = ("*",)
 
     def go_by(self, numbers: Sequence[int]) -> Iterator[Outcome]:
         """Each day's outcome, first that of the first build.
@@ -86,11 +88,10 @@ class Days:
             AssertionError: A model does not equal its query, both ways; with the rows.
             RuntimeError: A command of dbt's failed, a test of the project's among them.
         """
-        refreshed = {r.node.name: r for r in self.dbt("build") if _maintained(r)}
-        rebuilt = self.dbt(
-            "build", "--full-refresh", "--target", "rebuilt", "--exclude-resource-type", "snapshot",
-            "--exclude-resource-type", "test",
-        )  # fmt: skip
+        selected = ("--select", *self.select)
+        refreshed = {r.node.name: r for r in self.dbt("build", *selected) if _maintained(r)}
+        others = ("--exclude-resource-type", "snapshot", "--exclude-resource-type", "test")
+        rebuilt = self.dbt("build", *selected, "--full-refresh", "--target", "rebuilt", *others)
         seconds = sum(r.execution_time for r in rebuilt if r.node.name in refreshed)
         for name in sorted(refreshed.keys() - NOT_COMPARED):
             self.compare(name, number)
