@@ -36,8 +36,8 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	touch $@
 
-demo: setup ## See TPC-H views being maintained (SCALE=1 for ten times the data)
-	$(BIN)/python -m demo.run --scale $(SCALE)
+demo: setup ## See TPC-H views being maintained (SCALE=1 for more data)
+	$(BIN)/python -m demo.run --scale $(SCALE) $(ARGS)
 
 # == While you work
 

@@ -184,8 +184,12 @@ def main() -> None:
     """Run the demo as asked for on the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scale", type=float, default=0.3, help="TPC-H's scale factor")
+    parser.add_argument("--picture", type=Path, help="draw what it prints into this SVG")
     given = parser.parse_args()
-    Demo(Console(width=None if sys.stdout.isatty() else 110), given.scale).run()
+    console = Console(width=None if sys.stdout.isatty() else 110, record=given.picture is not None)
+    Demo(console, given.scale).run()
+    if given.picture is not None:
+        console.save_svg(str(given.picture), title="make demo")
 
 
 if __name__ == "__main__":
