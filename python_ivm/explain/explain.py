@@ -39,7 +39,7 @@ from python_ivm.render.sources import text as sql_text
 from python_ivm.sources.clock import CLOCK
 from python_ivm.sources.history import Change, SourceChange, SourceVersion
 from python_ivm.state.bookmark import Found
-from python_ivm.state.layout import CHECK, STATE, Layout
+from python_ivm.state.layout import CHECK, STATE, STEP, Layout
 from python_ivm.state.recompute import recompute
 
 
@@ -139,10 +139,14 @@ def stored(request: Request, layout: Layout) -> str:
     what = "the bag of its rows" if layout.is_bag else "one row for each group"
     if layout.is_global:
         what = "one row"
+    if layout.is_log:
+        what = "a log of the rows that come into the query's result, and loses none of them"
     lines = [f"{relation_name(request.state)} holds {what}:"]
     lines += [f"  {key.name} = {sql_text(key.expression)}" for key in layout.keys]
     for counter in layout.counters:
         lines.append(f"  {counter.name} = {one_line(counter.build())}")
+    if layout.is_log:
+        lines.append(f"  {STEP} = the number of the refresh at which the row came")
     if layout.check is not None:
         lines.append(f"  {CHECK} = {one_line(layout.check)}")
         lines.append("    (fails a refresh that would leave a view which cannot be read)")

@@ -27,7 +27,7 @@ from python_ivm.parse.parser import (
     table_key,
     table_references,
 )
-from python_ivm.refresh.delays.replay import refuse_forgotten, told_runs
+from python_ivm.refresh.delays.replay import refuse_forgotten, told_runs, told_steps
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 from python_ivm.refresh.metadata.versions import state_history
 from python_ivm.refresh.model import Model
@@ -38,6 +38,7 @@ from python_ivm.render.sources import relation_name, source_relations, text
 from python_ivm.sources.clock import Clock, Instant
 from python_ivm.sources.history import SourceChange, SourceVersion
 from python_ivm.state.bookmark import Bookmark
+from python_ivm.state.layout import STEP
 from python_ivm.state.sum_types import Kind, SqlType
 
 EXPECTED = "expected"
@@ -70,7 +71,8 @@ def consistency_query(
         view: The public view's name.
         warehouse: Answers questions about tables.
         runs: Of a model that reads its own rows, how many of its last runs are replayed; None
-            replays all since its build. Each is computed from the rows that the one before left,
+            replays all since its build; of a log likewise. Each is computed from the rows that the
+            one before left,
             so that all together show that the view follows from its sources' history.
         sample: Which rows are compared; None means all.
 
@@ -86,6 +88,8 @@ def consistency_query(
     state = _state_of(view, body)
     if VIEW in warehouse.properties(state):
         return _replay(sql, body, state, columns, warehouse, runs, sample)
+    if bookmark.log:
+        return _replayed_log(sql, body, state, columns, warehouse, runs, sample)
     pinned = _pinned(sql, bookmark)
     if not bookmark.maintained:
         return _comparison(pinned, body, columns, sample)
@@ -202,6 +206,47 @@ def _replay(
         parts.append(
             f"SELECT {run.bookmark.refresh} AS refresh, * FROM (\n{differing}\n) AS differing"
         )
+    return "\nUNION ALL\n".join(parts)
+
+
+def _replayed_log(
+    sql: str,
+    body: str,
+    state: tuple[str, ...],
+    columns: Mapping[str, str],
+    warehouse: Warehouse,
+    runs: int | None,
+    sample: Sampled | None,
+) -> str:
+    """The rows in which what a log has of a step differs from what came into the query at it."""
+    told = told_steps(warehouse, state, runs)
+    refuse_forgotten(told, warehouse)
+    shown = {name: kind for name, kind in columns.items() if name != STEP}
+    names = ", ".join(quoted_name((name,)) for name in shown)
+    parts = []
+    for number, run in enumerate(told):
+        before = told[number + 1] if number + 1 < len(told) else None
+        if before is None and runs is not None and len(told) > runs:
+            continue
+        now, *earlier = (
+            one_of_several(
+                sql, at.bookmark.sources, warehouse, at.bookmark.instant, at.bookmark.types
+            )
+            or _pinned(sql, at.bookmark)
+            for at in ([run] if before is None else [run, before])
+        )
+        expected = f"SELECT * FROM (\n{now}\n) AS now"
+        for query in earlier:
+            expected += f"\nEXCEPT ALL\nSELECT * FROM (\n{query}\n) AS before"
+        step = run.bookmark.refresh
+        actual = f"SELECT {names} FROM (\n{body}\n) AS log WHERE {STEP} = {step}"
+        differing = _comparison(expected, actual, shown, sample)
+        parts.append(f"SELECT {step} AS refresh, * FROM (\n{differing}\n) AS differing")
+    if runs is None:  # steps that were none have no rows
+        numbers = ", ".join(str(run.bookmark.refresh) for run in told)
+        every = f"SELECT {names} FROM (\n{body}\n) AS log WHERE"
+        others = _comparison(f"{every} FALSE", f"{every} {STEP} NOT IN ({numbers})", shown, sample)
+        parts.append(f"SELECT 0 AS refresh, * FROM (\n{others}\n) AS differing")
     return "\nUNION ALL\n".join(parts)
 
 

@@ -28,6 +28,7 @@ from python_ivm.qualify.schema import kind_of
 from python_ivm.refresh import statements
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.reason import Reason, not_parsed, not_yet, planner_error
+from python_ivm.refresh.request import Output
 from python_ivm.refresh.storable import (
     refuse_incomparable,
     refuse_intervals,
@@ -38,7 +39,8 @@ from python_ivm.render.plan_text import tree
 from python_ivm.sources.clock import CLOCK
 from python_ivm.state.bookmark import digest
 from python_ivm.state.counters import Kept, Recomputed
-from python_ivm.state.layout import CHECK, HASH, Layout, layout
+from python_ivm.state.layout import CHECK, HASH, STEP, Layout, layout
+from python_ivm.state.log import log_layout, logged_columns
 from python_ivm.state.rows import nested_columns, row_hash
 
 
@@ -61,6 +63,10 @@ class Maintained:
     fingerprint: str
     comparable: bool = True
     net: frozenset[str] = frozenset()
+
+    def at_step(self, step: int) -> Maintained:
+        """The same, for a commit of this number."""
+        return replace(self, layout=self.layout.at_step(step))
 
 
 def maintained(model: Model, types: Types | None) -> Maintained | Reason:
@@ -105,7 +111,8 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
             types = asked | nested_columns(query, described) | questions.united
             types |= questions.recursion(query)
         failures = Failures(definitions(query.plan, partial(kind_of, schemas)), model.ansi)
-        decided = layout(query, types, failures)
+        log = model.request.options.output is Output.INSERTED
+        decided = log_layout(query, types) if log else layout(query, types, failures)
         net = sources_to_net(decided, failures)
         if null_aware_anti_join.__name__ not in model.request.without_passes:
             decided = replace(
@@ -116,7 +123,8 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
             decided = replace(decided, incomparable=kinds(decided.input, values))
         if described is not None:
             types = {**types, **questions.orders}
-            decided = replace(decided, columns=tuple(name for name, _ in described))
+            names = tuple(name for name, _ in described)
+            decided = replace(decided, columns=logged_columns(names) if log else names)
             _check_storable(questions, query, decided, described)
             _try(model, query, decided, net)
     except NotYetImplemented as error:
@@ -138,6 +146,8 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
     if decided.is_bag:
         values = [key.expression for key in decided.keys]
         stored.append((HASH, row_hash(values).sql(dialect=DIALECT)))
+    if decided.is_log:
+        stored.append((STEP, ""))
     if decided.check is not None:
         stored.append((CHECK, decided.check.sql(dialect=DIALECT)))
     fingerprint = digest(stored, tree(query.plan, places), read)

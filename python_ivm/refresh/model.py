@@ -37,7 +37,7 @@ from python_ivm.refresh.metadata import versions
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 from python_ivm.refresh.metadata.catalog import Catalog, same_name
 from python_ivm.refresh.reason import Reason, not_parsed
-from python_ivm.refresh.request import Request, Step
+from python_ivm.refresh.request import Output, Request, Step
 from python_ivm.rows.kinds import Kind
 from python_ivm.sources.clock import Clock, Instant
 from python_ivm.sources.history import BEFORE_ALL, Change, DataFile, SourceChange, SourceVersion
@@ -113,13 +113,14 @@ class Model:
         self.program = program_of(self.reading.tree)
         if self.program is not None:
             self.warehouse.stand_in = self._without_loop
-        self.query_hash = query_hash(request.sql, request.settings)
+        self.query_hash = query_hash(request.sql, request.settings, request.options.output)
         self.asked = {kind for node in calls(self.reading.tree) if (kind := asked(node))}
         if self.asked:
             at(self.reading.text, self.instant)
         self.tables = self.reading.distinct_tables
         self.views = {key: digest(said) for key, said in self.reading.views.items()}
         self._refuse_reading_itself()
+        self._refuse_log_of_itself()
         self._refuse_two_times()
         self._refuse_new_rows_of_no_history()
 
@@ -153,9 +154,12 @@ class Model:
             NotYetImplemented: If a model has both.
         """
         in_steps = self.delayed or self.request.options.step is not Step.REFRESH
-        if in_steps and program_of(parsed) is not None:
+        if not in_steps and self.request.options.output is Output.ROWS:
+            return
+        if program_of(parsed) is not None:
             raise NotYetImplemented(
-                "A loop in a model that is refreshed step by step, or reads rows of the run before",
+                "A loop in a model that keeps a log, is refreshed step by step, or reads rows of "
+                "the run before",
                 hint="Give the loop a maintained model of its own, and read that one.",
             )
 
@@ -442,6 +446,21 @@ class Model:
                     "itself and without a version. is_incremental() logic is not needed.",
                 )
 
+    def _refuse_log_of_itself(self) -> None:
+        """What a log's query was before follows from the sources alone.
+
+        Raises:
+            NotYetImplemented: If it reads the log.
+        """
+        if self.named and self.request.options.output is Output.INSERTED:
+            raise NotYetImplemented(
+                "{{ this }} in a model with ivm_output: inserted",
+                line=self.named[0].line,
+                column=self.named[0].column,
+                hint="Give the query that reads its own rows a model of its own, and keep the log "
+                "in a second one: select * from {{ ref('…') }}.",
+            )
+
     def _refuse_two_times(self) -> None:
         """A source is read at one version.
 
@@ -475,14 +494,21 @@ class Model:
                 )
 
 
-def query_hash(sql: str, settings: Mapping[str, str]) -> str:
-    """Hash of a model's text, whatever its layout, and of the settings that it is read under."""
+def query_hash(sql: str, settings: Mapping[str, str], output: Output) -> str:
+    """Hash of a model's text, whatever its layout, and of what its rows depend on beside it.
+
+    Args:
+        sql: The text.
+        settings: The settings that it is read under.
+        output: What the model's table holds.
+    """
     text = without_terminator(sql)
     previous: list[str] = []
     with suppress(NotParsed):  # Spark may read it all the same
         previous = [f"{found.key} {mark.value}" for found, mark in marked_tables(text)]
         text = essence(text)
-    return digest(text, dict(settings), *previous)
+    log = [output.value] if output is not Output.ROWS else []
+    return digest(text, dict(settings), *previous, *log)
 
 
 def _sizes(bookmark: Bookmark | None) -> dict[str, int]:

@@ -47,6 +47,15 @@ class Step(Enum):
     """One commit of the sources, in the order of their times."""
 
 
+class Output(Enum):
+    """What a model's table holds."""
+
+    ROWS = "rows"
+    """The query's rows."""
+    INSERTED = "inserted"
+    """A log of the rows that came into the query's result, each with the step at which it did."""
+
+
 @dataclass(frozen=True)
 class Options:
     """A model's configuration.
@@ -62,6 +71,7 @@ class Options:
             needs.
         step: Config ``ivm_step``: what of what is pending one step takes: all of it (``refresh``),
             or one commit of the sources (``commit``).
+        output: Config ``ivm_output``: what the model's table holds.
         limits: Configs ``ivm_max_rounds`` and ``ivm_max_rows``: how far a loop may go.
         on_limit: Config ``ivm_on_limit``: what happens then.
     """
@@ -72,6 +82,7 @@ class Options:
     deterministic_functions: frozenset[str] = frozenset()
     auto_maintain: bool = False
     step: Step = Step.REFRESH
+    output: Output = Output.ROWS
     limits: Limits = field(default_factory=Limits)
     on_limit: OnLimit = OnLimit.ERROR
 
@@ -90,6 +101,7 @@ class Options:
             "ivm_deterministic_functions",
             "ivm_auto_maintain",
             "ivm_step",
+            "ivm_output",
             "ivm_max_rounds",
             "ivm_max_rows",
             "ivm_on_limit",
@@ -108,8 +120,17 @@ class Options:
         functions = config.get("ivm_deterministic_functions") or []
         if not isinstance(functions, (list, tuple)):
             raise InvalidModel("Config ivm_deterministic_functions is a list of names")
+        policy = _choice(Policy, "ivm_policy", config.get("ivm_policy") or "auto")
+        output = _choice(Output, "ivm_output", config.get("ivm_output") or "rows")
+        if policy is Policy.FULL and output is Output.INSERTED:
+            raise InvalidModel(
+                "Config ivm_output is inserted, and ivm_policy is full",
+                hint="A log grows by what changed; a rebuild at each run would leave one step of "
+                "it. Leave one of the two out.",
+            )
         return Options(
-            policy=_choice(Policy, "ivm_policy", config.get("ivm_policy") or "auto"),
+            policy=policy,
+            output=output,
             on_configuration_change=_choice(
                 OnConfigurationChange,
                 "on_configuration_change",

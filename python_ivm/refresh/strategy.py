@@ -29,6 +29,7 @@ from python_ivm.refresh.statement import Refresh, Strategy
 from python_ivm.render.sources import relation_name
 from python_ivm.sources.history import Change, SourceChange
 from python_ivm.state.bookmark import Bookmark, Told, build_time, telling
+from python_ivm.state.layout import STEP
 from python_ivm.state.storage import Storage
 
 
@@ -205,6 +206,9 @@ class Planner(Recomputes):
         request = replace(self.request, storage=Storage())  # of a state that is replaced soon
         sql = self.model.reading.text if self.model.delayed else request.sql
         body = self.warehouse.stand_in(sql)
+        if self.is_log:
+            columns.append(STEP)
+            body = f"SELECT *, CAST(0 AS BIGINT) AS {STEP} FROM (\n{body}\n) AS now"
         planned = [
             *statements.create_schema(request),
             *statements.plain_statements(request, sql, body, columns, None, 0),

@@ -86,6 +86,7 @@ class Bookmark:
         start: Code and text of why the state was emptied, while its first rows are still to come;
             only models that read their own rows are built in these two steps.
         cut_off: Whether a loop reached a limit, so that the rows are not all of the query's.
+        log: Whether the state holds the rows that came, and not those that are there.
     """
 
     query: str
@@ -108,6 +109,7 @@ class Bookmark:
     told: Told | None = None
     start: tuple[str, ...] = ()
     cut_off: bool = False
+    log: bool = False
 
     def text(self) -> str:
         """The bookmark as one line of JSON."""
@@ -134,6 +136,7 @@ class Bookmark:
                 "told": asdict(self.told) if self.told is not None else None,
                 "start": list(self.start),
                 "cut_off": self.cut_off,
+                "log": self.log,
             },
         )
 
@@ -167,6 +170,7 @@ class Bookmark:
                 told=Told.of(data.get("told")),
                 start=tuple(data.get("start", ())),
                 cut_off=bool(data.get("cut_off")),
+                log=bool(data.get("log")),
             )
         except (ValueError, KeyError, TypeError, IndexError):
             return None

@@ -40,6 +40,9 @@ STATE = "__ivm_state__"
 """The planner key by which a plan reads the model's own state."""
 
 
+STEP = "ivm_step"
+"""The column of a log that says at which step a row came."""
+
 CHECK = "__ivm_check__"
 """The column of a state for which those of the view's expressions are computed that can fail."""
 
@@ -66,6 +69,7 @@ class Layout:
             rather than those who read the view. None if none can.
         hints: How a build should be computed.
         incomparable: The types of those values of counters that Spark cannot compare, by text.
+        step: Of a log the number of the step whose rows are written next; None if it is none.
     """
 
     input: Node
@@ -81,6 +85,16 @@ class Layout:
     check: exp.Expr | None = None
     hints: Hints = NO_HINTS
     incomparable: Mapping[str, str] = field(default_factory=dict)
+    step: int | None = None
+
+    @property
+    def is_log(self) -> bool:
+        """Whether the state is a log of the rows that came, with the step at which they did."""
+        return self.step is not None
+
+    def at_step(self, step: int) -> Layout:
+        """The same, for a commit of this number; it matters to a log alone."""
+        return replace(self, step=step) if self.is_log else self
 
     def form(self, value: exp.Expr) -> exp.Expr:
         """What rows are grouped by in place of a value of a counter."""
@@ -334,6 +348,12 @@ def _recursion_layout(
         columns=query.columns,
         hints=query.hints,
     )
+
+
+def bag_layout(query: Query, rows: Node, types: Mapping[str, Mapping[str, str]]) -> Layout:
+    """The layout of all of a plan's rows, of which nothing is left to the view."""
+    items = tuple(Named(c.name, c.expression()) for c in rows.schema)
+    return _bag_layout(query, in_order(rows, types), items, types.get(VIEW, {}), None, None)
 
 
 def _bag_layout(

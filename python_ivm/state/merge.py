@@ -27,7 +27,7 @@ from python_ivm.algebra.nodes import (
 )
 from python_ivm.algebra.term import Changes, Term
 from python_ivm.state.counters import CHANGE, STORED, Counter, added, change, hidden, stored
-from python_ivm.state.layout import CHECK, HASH, STATE, Layout
+from python_ivm.state.layout import CHECK, HASH, STATE, STEP, Layout
 from python_ivm.state.rows import row_hash, unless_equal
 
 CHANGED = "changed"
@@ -75,7 +75,7 @@ def following(layout: Layout, terms: list[Term], changes: Changes) -> Merge:
     columns = {column.name: column for column in rows.schema}
     return Merge(
         rows,
-        tuple(columns[key.name] for key in layout.keys),
+        () if layout.is_log else tuple(columns[key.name] for key in layout.keys),
         tuple(found_by(layout)),
         tuple(update.clauses()),
         changes,
@@ -83,7 +83,9 @@ def following(layout: Layout, terms: list[Term], changes: Changes) -> Merge:
 
 
 def found_by(layout: Layout) -> list[exp.Expr]:
-    """What finds the stored row that a row of the change belongs to."""
+    """What finds the stored row that a row of the change belongs to; a log is never looked at."""
+    if layout.is_log:
+        return [exp.false()]
     if not layout.is_bag:
         return same_keys(layout.keys, STORED, CHANGE)
     same_hash = exp.EQ(this=stored(HASH), expression=change(HASH))
@@ -102,8 +104,10 @@ def insertion(
 ) -> exp.When:
     """The clause that inserts a row: its keys as they come, and the counters' values."""
     every: list[tuple[str, exp.Expr]] = [(key.name, change(key.name)) for key in layout.keys]
-    every += [(HASH, change(HASH))] if layout.is_bag else []
+    every += [(HASH, change(HASH))] if layout.is_bag and not layout.is_log else []
     every += values
+    if layout.step is not None:
+        every.append((STEP, exp.Literal.number(layout.step)))
     insert = exp.Insert(
         this=exp.Tuple(expressions=[exp.column(name, quoted=True) for name, _ in every]),
         expression=exp.Tuple(expressions=[value for _, value in every]),
@@ -224,12 +228,18 @@ class _Update:
             for counter in self.layout.counters
             for item in counter.contributions(count, self.inserts_only)
         ]
-        if self.layout.is_bag:
+        if self.layout.is_bag and not self.layout.is_log:
             measures.append(Named(HASH, row_hash([k.expression for k in keys])))
         return Aggregate(rows, CHANGED, keys, tuple(measures))
 
     def _without_idle_groups(self, changed: Aggregate) -> Node:
         """Leave out the groups to which nothing is added, so that they are not rewritten."""
+        if self.layout.is_log:
+            came = exp.GT(
+                this=ColumnRef(changed.relation, COUNT).expression(),
+                expression=exp.Literal.number(0),
+            )
+            return changed if self.inserts_only else Filter(changed, came)
         moves = [counter.moves(CHANGED) for counter in self.layout.counters]
         conditions: list[exp.Expr] = []
         if self.layout.is_global:  # without rows it has one row of NULLs all the same
@@ -283,6 +293,8 @@ class _Update:
     def clauses(self) -> list[exp.When]:
         """The WHEN clauses: groups that vanish, that change, and that are new."""
         layout = self.layout
+        if layout.is_log:
+            return [insertion(layout, [(c.name, c.inserted()) for c in layout.counters])]
         clauses = unless_collided(layout)
         if not self.inserts_only and not layout.is_global:
             empty = exp.EQ(this=added(COUNT), expression=exp.Literal.number(0))

@@ -15,6 +15,7 @@ from python_ivm.algebra.nodes import COUNT, Filter, FullJoin, Join, Node, Projec
 from python_ivm.state.contents import contents
 from python_ivm.state.counters import CHANGE, STORED, change, column_of
 from python_ivm.state.layout import CHECK, HASH, STATE, Layout
+from python_ivm.state.log import inserted_since
 from python_ivm.state.merge import Merge, found_by, insertion, same_keys, unless_collided
 
 FRESH = "fresh"
@@ -57,6 +58,8 @@ def recompute(layout: Layout) -> Merge:
     Args:
         layout: The model's layout.
     """
+    if layout.is_log:
+        return inserted_since(layout)
     clauses = unless_collided(layout)
     if not layout.is_global:
         gone = exp.Is(this=change(COUNT), expression=exp.Null())

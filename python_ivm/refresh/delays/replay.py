@@ -48,6 +48,33 @@ def told_runs(warehouse: Warehouse, state: tuple[str, ...]) -> list[Run]:
     )
 
 
+def told_steps(warehouse: Warehouse, state: tuple[str, ...], runs: int | None) -> list[Run]:
+    """The last steps of a log, newest first, and the one before them if there is one.
+
+    Args:
+        warehouse: Is asked.
+        state: The log's name.
+        runs: How many; None means all since its build.
+
+    Raises:
+        InvalidModel: If the history does not go back so far.
+    """
+    found: list[Run] = []
+    for commit in warehouse.history(state, None) or ():
+        bookmark = Bookmark.of(commit.user_metadata)
+        if bookmark is None:
+            continue
+        found.append(Run(commit.version, bookmark))
+        built = bookmark.told is not None and bookmark.told.strategy == "full"
+        if built or (runs is not None and len(found) > runs):
+            return found
+    raise InvalidModel(
+        f"The history of {'.'.join(state)} does not go back to its build any more, so that not all "
+        "of its steps can be replayed",
+        hint=_FEWER,
+    )
+
+
 def refuse_forgotten(runs: Sequence[Run], warehouse: Warehouse) -> None:
     """Replay no run whose sources have forgotten what it read.
 

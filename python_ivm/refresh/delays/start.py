@@ -13,8 +13,9 @@ from python_ivm.parse.parser import table_key
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.reason import Reason
-from python_ivm.refresh.request import Request, Warehouse
+from python_ivm.refresh.request import Output, Request, Warehouse
 from python_ivm.state.bookmark import Bookmark, Found
+from python_ivm.state.layout import STEP
 
 STARTS = frozenset({"FIRST_BUILD", "FULL_REFRESH", "QUERY_CHANGED"})
 """Why a model may lose its rows: it has none, or the user said so."""
@@ -55,6 +56,13 @@ def readable(request: Request, warehouse: Warehouse) -> str:
         request: The model.
         warehouse: Answers questions about tables.
     """
+    sql = _readable(request, warehouse)
+    if request.options.output is Output.ROWS:
+        return sql
+    return f"SELECT *, CAST(0 AS BIGINT) AS {STEP} FROM (\n{sql}\n) AS now"
+
+
+def _readable(request: Request, warehouse: Warehouse) -> str:
     if not has_marks(request.sql) and request.view[-1].lower() not in request.sql.lower():
         return request.sql
     model = Model(request, CachedWarehouse(warehouse), start=True)

@@ -8,6 +8,7 @@ from python_ivm.errors import InvalidModel, IvmError, NotYetImplemented
 from python_ivm.parse.clock_calls import at
 from python_ivm.parse.parser import pin_versions, table_key
 from python_ivm.refresh import policy, statements
+from python_ivm.refresh.delays import log
 from python_ivm.refresh.delays import start as own_start
 from python_ivm.refresh.incremental import recomputing
 from python_ivm.refresh.lifecycle import public_view
@@ -28,6 +29,8 @@ class Builds(Commits):
         """A rebuild; under the policy ``strict`` an error instead of a fallback."""
         if self.model.named:
             return self._with_own_rows(reason, bookmark)
+        if self.is_log and bookmark is not None and reason.code not in own_start.STARTS:
+            return self._logged_anew(reason, bookmark)
         if self.model.delayed and bookmark is not None and reason.code in own_start.STARTS:
             self.model = Model(self.request, self.warehouse, self.model.found, start=True)
         if self.model.delayed and bookmark is not None and reason.code in own_start.STAYS:
@@ -39,6 +42,9 @@ class Builds(Commits):
         reason = policy.with_advice(reason, feeds)
         current = self.model.current_versions()
         how = maintained(self.model, None)
+        if self.is_log:
+            how = log.checked(how, number)
+            self.told += log.what_is_lost(bookmark)
         if isinstance(how, Reason) and reason.code != "POLICY_FULL":
             reason = how  # what makes every refresh a rebuild is told first
         policy.refuse_under_strict(self.request, reason, feeds)
@@ -55,6 +61,7 @@ class Builds(Commits):
             state=table_key(self.request.state),
             shape=self.model.shape,
             storage=self.request.storage.value(),
+            log=self.is_log,
         )
         text = self.model.reading.text
         request, first, warnings = to_build(self.request, self.warehouse, how)
@@ -140,6 +147,29 @@ class Builds(Commits):
             for key, change in current.items()
             if key in bookmark.sources and change.post != bookmark.sources[key]
         }
+        refresh = self._merged(Strategy.RECOMPUTE, reason, merge, how.layout, bookmark, read, None)
+        return replace(refresh, warning=policy.warning(self.request, reason, feeds, "recomputed"))
+
+    def _logged_anew(self, reason: Reason, bookmark: Bookmark) -> Refresh:
+        """Of a log: the rows that the query has now and had not at the last step.
+
+        Raises:
+            Unsupported: If it is not known what it had.
+        """
+        feeds = self._feeds()
+        reason = policy.with_advice(reason, feeds)
+        how = self._how_to_refresh(bookmark)
+        changes = log.since_last_step(self.model, bookmark)
+        if isinstance(how, Reason) or changes is None or reason.code in own_start.LOSES:
+            raise log.rows_are_lost(how if isinstance(how, Reason) else reason)
+        clock = self.model.clock(bookmark)
+        if not self._state_fits(how.layout, changes, clock):
+            raise log.rows_are_lost(reason)
+        policy.refuse_under_strict(self.request, reason, feeds)
+        merge = recomputing(self.model, recompute(how.layout), changes, clock)
+        self.merged = recompute(how.layout).rows
+        merge = self._committed(merge, bookmark, changes)
+        read = {key: c for key, c in changes.items() if c.post != bookmark.sources[key]}
         refresh = self._merged(Strategy.RECOMPUTE, reason, merge, how.layout, bookmark, read, None)
         return replace(refresh, warning=policy.warning(self.request, reason, feeds, "recomputed"))
 

@@ -13,12 +13,12 @@ from python_ivm.refresh.metadata import versions
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.reason import Reason
-from python_ivm.refresh.request import Request, Warehouse
+from python_ivm.refresh.request import Output, Request, Warehouse
 from python_ivm.refresh.statement import Refresh, Statement, Strategy
 from python_ivm.sources.clock import Clock
 from python_ivm.sources.history import SourceChange
 from python_ivm.state.bookmark import Bookmark
-from python_ivm.state.layout import Layout
+from python_ivm.state.layout import STEP, Layout
 
 
 class Commits:
@@ -87,7 +87,7 @@ class Commits:
         if how.fingerprint != bookmark.fingerprint:
             told = "the type of a column that the query reads, or what the planner stores, changed"
             return Reason("SCHEMA_CHANGED", told)
-        return how
+        return how.at_step(bookmark.refresh + 1)
 
     def _why_not_maintained(self) -> Reason:
         found = maintained(self.model, None)
@@ -120,6 +120,11 @@ class Commits:
         large = commit is not None and commit.bytes_rewritten > _LARGE_FILES
         return [statements.mark_rows_as_deleted(self.request)] if large else []
 
+    @property
+    def is_log(self) -> bool:
+        """Whether the state is to hold the rows that came."""
+        return self.request.options.output is Output.INSERTED
+
     def _feeds(self) -> Reason | None:
         return policy.check_change_feeds(self.request, self.warehouse, self.model.tables)
 
@@ -137,6 +142,7 @@ class Commits:
         if self.view_made:
             return True
         shown = [name for name, _ in self.warehouse.describe(self.request.sql)]
+        shown += [STEP] if layout.is_log else []
         return shown == list(self.warehouse.columns(self.request.view) or ())
 
     def _number_of_rebuild(self, bookmark: Bookmark | None) -> int:

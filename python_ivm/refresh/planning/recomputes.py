@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from python_ivm.optimize.cost import Cost
 from python_ivm.refresh import policy
+from python_ivm.refresh.delays import log
 from python_ivm.refresh.incremental import recomputing
 from python_ivm.refresh.maintained import Maintained
 from python_ivm.refresh.planning.builds import Builds
@@ -29,7 +30,9 @@ class Recomputes(Builds):
         So models above can follow these. Else, and where most of the work would be to compare, a
         rebuild.
         """
-        if rebuild or reason.code not in STATE_STAYS:
+        if self.is_log and rebuild:
+            raise log.rows_are_lost(reason)
+        if self.is_log or rebuild or reason.code not in STATE_STAYS:
             return self._full(reason, bookmark)
         feeds = self._feeds()  # may be commits, so that what follows is asked after them
         how = self._how_to_refresh(bookmark)
