@@ -186,6 +186,9 @@ def _delays(model: Model) -> list[str]:
     lines += [f"  {key}: as it was before the run" for key in before]
     if model.request.options.step is Step.COMMIT:
         lines.append("  A step is one commit of the other sources, in the order of their times.")
+    for key, until in model.ordered.items():
+        lines.append(f"  A step is one value of {key}.{until.column}, in ascending order, and one")
+        lines.append("  more what changed at the values before.")
     return [_section("Read as of the run before", "\n".join(lines))] if lines else []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -69,6 +70,7 @@ class TableReference:
         pinned: Whether the text itself says which version to read.
         previous: Whether it is read as it was before the run.
         last: Whether it is read as the model's last step saw it.
+        aliased: Whether the text gives it another name.
     """
 
     parts: tuple[str, ...]
@@ -79,6 +81,7 @@ class TableReference:
     pinned: bool = False
     previous: bool = False
     last: bool = False
+    aliased: bool = False
 
     @property
     def key(self) -> str:
@@ -239,6 +242,7 @@ def reference(node: exp.Table) -> TableReference:
         line=where.get("line"),
         column=where.get("column"),
         pinned=node.args.get("version") is not None,
+        aliased=bool(node.alias),
     )
 
 
@@ -247,7 +251,9 @@ def quoted_name(parts: tuple[str, ...]) -> str:
     return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
 
 
-def pin_versions(sql: str, versions: dict[str, int]) -> str:
+def pin_versions(
+    sql: str, versions: Mapping[str, int], seen: Mapping[str, str] | None = None
+) -> str:
     """The user's own text with every table read at a given version.
 
     The text is spliced, not rendered anew, so that a recomputation is the user's SQL to the
@@ -257,7 +263,9 @@ def pin_versions(sql: str, versions: dict[str, int]) -> str:
         sql: The model's compiled SQL.
         versions: Version by table key, a negative one before there were rows; tables that are not
             named, and those whose version the text gives already, are left as they are.
+        seen: The condition on the rows that are seen, of tables of which not all are.
     """
+    seen = seen or {}
     if not versions:
         return sql
     pinned = sql
@@ -274,7 +282,10 @@ def pin_versions(sql: str, versions: dict[str, int]) -> str:
                 pinned = pinned[:start] + table + pinned[reference.end :]
                 continue
             table += f" VERSION AS OF {version}"
-            if start < reference.start:  # TABLE t has no versions
+            if reference.key in seen:
+                table = f"(SELECT * FROM {table} WHERE {seen[reference.key]})"
+                table += "" if reference.aliased else f" AS {quoted_name(reference.parts[-1:])}"
+            elif start < reference.start:  # TABLE t has no versions
                 table = f"(SELECT * FROM {table})"
             pinned = pinned[:start] + table + pinned[reference.end :]
     return pinned

@@ -35,6 +35,7 @@ from python_ivm.refresh.request import Request, Warehouse
 from python_ivm.refresh.statements import QUERY, VIEW
 from python_ivm.render.renderer import Renderer, listed
 from python_ivm.render.sources import relation_name, source_relations, text
+from python_ivm.render.time_points import seen as seen_until
 from python_ivm.sources.clock import Clock, Instant
 from python_ivm.sources.history import SourceChange, SourceVersion
 from python_ivm.state.bookmark import Bookmark
@@ -178,7 +179,12 @@ def _behind_loop(model: Model, bookmark: Bookmark) -> str:
 
 def _pinned(sql: str, bookmark: Bookmark) -> str:
     """A query's text at the versions and the time of a bookmark."""
-    pinned = pin_versions(sql, {key: v.version for key, v in bookmark.sources.items()})
+    seen = {
+        key: text(seen_until(v.until))
+        for key, v in bookmark.sources.items()
+        if v.until is not None and not v.is_before_all
+    }
+    pinned = pin_versions(sql, {key: v.version for key, v in bookmark.sources.items()}, seen)
     return clock.at(pinned, bookmark.instant) if bookmark.instant is not None else pinned
 
 

@@ -32,15 +32,22 @@ from python_ivm.parse.previous import marked_tables
 from python_ivm.parse.views import Reading, View, read
 from python_ivm.qualify.checks.determinism import check_deterministic
 from python_ivm.qualify.schema import Schemas, TableSchema
-from python_ivm.refresh.delays import own_rows
+from python_ivm.refresh.delays import own_rows, points
 from python_ivm.refresh.metadata import versions
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 from python_ivm.refresh.metadata.catalog import Catalog, same_name
 from python_ivm.refresh.reason import Reason, not_parsed
-from python_ivm.refresh.request import Output, Request, Step
+from python_ivm.refresh.request import Options, Output, Request, Step
 from python_ivm.rows.kinds import Kind
 from python_ivm.sources.clock import Clock, Instant
-from python_ivm.sources.history import BEFORE_ALL, Change, DataFile, SourceChange, SourceVersion
+from python_ivm.sources.history import (
+    BEFORE_ALL,
+    Change,
+    DataFile,
+    SourceChange,
+    SourceVersion,
+    Until,
+)
 from python_ivm.state.bookmark import NOT_BUILT, Bookmark, Found, digest
 from python_ivm.state.layout import STATE
 
@@ -62,6 +69,7 @@ class Model:
         asked: What the query asks of the clock.
         views: Hash of each view that was taken apart, by key.
         sizes: Bytes of tables, by name, as far as they were asked for.
+        point: Up to which value of a column that orders rows they are seen; None before the first.
         unread: Why the model's text cannot be read, though Spark can.
         named: Where the model names itself, and so reads its own rows as of the last refresh.
     """
@@ -88,6 +96,7 @@ class Model:
         """
         self.warehouse = warehouse
         self.start = start
+        self.point: str | None = None
         self.found = found
         self.sizes = _sizes(self.found.bookmark)
         self._catalog = Catalog(
@@ -113,7 +122,7 @@ class Model:
         self.program = program_of(self.reading.tree)
         if self.program is not None:
             self.warehouse.stand_in = self._without_loop
-        self.query_hash = query_hash(request.sql, request.settings, request.options.output)
+        self.query_hash = query_hash(request.sql, request.settings, request.options)
         self.asked = {kind for node in calls(self.reading.tree) if (kind := asked(node))}
         if self.asked:
             at(self.reading.text, self.instant)
@@ -153,7 +162,8 @@ class Model:
         Raises:
             NotYetImplemented: If a model has both.
         """
-        in_steps = self.delayed or self.request.options.step is not Step.REFRESH
+        options = self.request.options
+        in_steps = self.delayed or options.step is not Step.REFRESH or options.order is not None
         if not in_steps and self.request.options.output is Output.ROWS:
             return
         if program_of(parsed) is not None:
@@ -301,7 +311,7 @@ class Model:
             )
             if isinstance(found, Reason):
                 return found
-            changes[table.key] = self._with_names(table, found)
+            changes[table.key] = self._with_names(table, self.up_to_point(table, found, bookmark))
         for key, change in changes.items():
             if change.change is Change.REPLACED:
                 return Reason("SOURCE_REPLACED", f"{key} was replaced as a whole")
@@ -321,6 +331,10 @@ class Model:
         found = versions.current_versions(
             self.warehouse, [table for table in self.tables if not table.last]
         )
+        for key, until in self.ordered.items():
+            if key in found:
+                point = replace(until, value=self.point)
+                found[key] = versions.seen_until(found[key], point)
         for table in self.tables:
             if table.last and table.key_now in found:
                 seen = self._seen_last(table)
@@ -330,6 +344,39 @@ class Model:
             for table in self.tables
             if table.key in found
         }
+
+    def up_to_point(
+        self, table: TableReference, change: SourceChange, bookmark: Bookmark
+    ) -> SourceChange:
+        """What of a source's change is seen up to the model's time point.
+
+        At another one than the bookmark's more of its rows are seen, and nothing else changed.
+        """
+        order = self.ordered.get(table.key)
+        if order is None:
+            return change
+        before, now = bookmark.sources[table.key].until, replace(order, value=self.point)
+        if before == now:
+            return versions.seen_until(change, now)
+        post = replace(change.post, until=now)
+        return replace(
+            change, pre=replace(post, until=before), post=post, change=Change.INSERTS, rows=None
+        )
+
+    @cached_property
+    def ordered(self) -> Mapping[str, Until]:
+        """The sources whose rows are taken by the values of a column, before the first one.
+
+        Empty unless ``ivm_step`` names a column, and the model's result depends on its steps.
+
+        Raises:
+            InvalidModel: If no source has the column, or if it is of no type that orders rows.
+        """
+        name = self.request.options.order
+        if name is None or not self.tables:
+            return {}
+        found = points.ordered_by(name, self.tables, self.warehouse, self.own_key)
+        return found if self.delayed or self.request.options.output is Output.INSERTED else {}
 
     def _seen_last(self, table: TableReference) -> SourceVersion:
         """The version of a table that the last step saw."""
@@ -494,21 +541,22 @@ class Model:
                 )
 
 
-def query_hash(sql: str, settings: Mapping[str, str], output: Output) -> str:
+def query_hash(sql: str, settings: Mapping[str, str], options: Options) -> str:
     """Hash of a model's text, whatever its layout, and of what its rows depend on beside it.
 
     Args:
         sql: The text.
         settings: The settings that it is read under.
-        output: What the model's table holds.
+        options: The model's configuration.
     """
     text = without_terminator(sql)
     previous: list[str] = []
     with suppress(NotParsed):  # Spark may read it all the same
         previous = [f"{found.key} {mark.value}" for found, mark in marked_tables(text)]
         text = essence(text)
-    log = [output.value] if output is not Output.ROWS else []
-    return digest(text, dict(settings), *previous, *log)
+    more = [options.output.value] if options.output is not Output.ROWS else []
+    more += [f"step {options.order}"] if options.order is not None else []
+    return digest(text, dict(settings), *previous, *more)
 
 
 def _sizes(bookmark: Bookmark | None) -> dict[str, int]:

@@ -71,6 +71,9 @@ class Options:
             needs.
         step: Config ``ivm_step``: what of what is pending one step takes: all of it (``refresh``),
             or one commit of the sources (``commit``).
+        order: The same config where it names a column of the sources: a step is then one value of
+            that column, and ``step`` does not matter.
+        max_steps: Config ``ivm_max_steps``: how many values may be pending.
         output: Config ``ivm_output``: what the model's table holds.
         limits: Configs ``ivm_max_rounds`` and ``ivm_max_rows``: how far a loop may go.
         on_limit: Config ``ivm_on_limit``: what happens then.
@@ -82,6 +85,8 @@ class Options:
     deterministic_functions: frozenset[str] = frozenset()
     auto_maintain: bool = False
     step: Step = Step.REFRESH
+    order: str | None = None
+    max_steps: int = 1_000
     output: Output = Output.ROWS
     limits: Limits = field(default_factory=Limits)
     on_limit: OnLimit = OnLimit.ERROR
@@ -101,6 +106,7 @@ class Options:
             "ivm_deterministic_functions",
             "ivm_auto_maintain",
             "ivm_step",
+            "ivm_max_steps",
             "ivm_output",
             "ivm_max_rounds",
             "ivm_max_rows",
@@ -128,6 +134,13 @@ class Options:
                 hint="A log grows by what changed; a rebuild at each run would leave one step of "
                 "it. Leave one of the two out.",
             )
+        step = config.get("ivm_step") or "refresh"
+        order = _order(step)
+        if policy is Policy.FULL and order is not None:
+            raise InvalidModel(
+                f"Config ivm_step is {order!r}, and ivm_policy is full",
+                hint="A rebuild has no steps. Leave one of the two out.",
+            )
         return Options(
             policy=policy,
             output=output,
@@ -139,13 +152,31 @@ class Options:
             enable_change_feed=bool(enable),
             deterministic_functions=frozenset(str(name).lower() for name in functions),
             auto_maintain=bool(maintain),
-            step=_choice(Step, "ivm_step", config.get("ivm_step") or "refresh"),
+            step=Step.REFRESH if order is not None else _choice(Step, "ivm_step", step),
+            order=order,
+            max_steps=_number("ivm_max_steps", config.get("ivm_max_steps"), Options.max_steps),
             limits=Limits(
                 _number("ivm_max_rounds", config.get("ivm_max_rounds"), Limits.rounds),
                 _number("ivm_max_rows", config.get("ivm_max_rows"), Limits.rows),
             ),
             on_limit=_choice(OnLimit, "ivm_on_limit", config.get("ivm_on_limit") or "error"),
         )
+
+
+def _order(step: object) -> str | None:
+    """The column that a config names for a step; None if it is one of the words.
+
+    Raises:
+        InvalidModel: If it is neither.
+    """
+    if isinstance(step, Step) or step in {word.value for word in Step}:
+        return None
+    if isinstance(step, str) and step.strip():
+        return step.strip().strip("`")
+    raise InvalidModel(
+        f"Config ivm_step is {step!r}",
+        hint="It is refresh, commit, or the name of a column of the sources.",
+    )
 
 
 def _number(name: str, value: object, otherwise: int) -> int:

@@ -209,8 +209,9 @@ def together(steps: Sequence[Refresh]) -> Refresh:
         name, _, versions = told.partition("@")
         ends.setdefault(name, []).extend(versions.split("→"))
     ranges = [f"{name}@{'→'.join(dict.fromkeys((v[0], v[-1])))}" for name, v in ends.items()]
+    built = [step for step in wrote if step.strategy is Strategy.FULL]  # further steps may follow
     whole = replace(
-        wrote[-1],
+        (built or wrote)[-1],
         statements=tuple(statement for step in steps for statement in step.statements),
         ranges=tuple(ranges),
         again=False,

@@ -10,6 +10,7 @@ from python_ivm.algebra.nodes import ClockFilter
 from python_ivm.errors import InvalidModel, IvmError
 from python_ivm.refresh import statements
 from python_ivm.refresh.delays import start as own_start
+from python_ivm.refresh.delays.points import next_point
 from python_ivm.refresh.delays.steps import AsOf, TimePoint, next_commit
 from python_ivm.refresh.incremental import Following
 from python_ivm.refresh.lifecycle import public_view
@@ -75,6 +76,9 @@ class Planner(Recomputes):
     def plan(self, forced: Reason | None, rebuild: bool) -> Refresh:
         """The refresh: see :func:`plan_refresh`."""
         refresh = self._recorded(self._plan(forced, rebuild))
+        if self.model.ordered and any(s.writes_data for s in refresh.statements):
+            refresh = replace(refresh, again=not self.request.partial)
+            refresh = refresh.noted(self.noted, refresh.reason) if self.noted else refresh
         if not self.told:
             return refresh
         first = refresh.warning or f"{self.request.model}: {self.told.pop(0)}"
@@ -136,6 +140,10 @@ class Planner(Recomputes):
 
     def _kept_up(self, bookmark: Bookmark, forced: Reason | None, rebuild: bool) -> Refresh:
         """Of a state that stands: what its sources did decides."""
+        if self.model.ordered and not self._to_next_point(bookmark):
+            nothing = self.model.changes_since(bookmark)
+            told = f"no value of {self.request.options.order} is pending"
+            return self._noop(told, bookmark, {} if isinstance(nothing, Reason) else nothing)
         step = self._next_step(bookmark)
         if step is not None:
             return self._stepped(step, forced, rebuild)
@@ -147,8 +155,8 @@ class Planner(Recomputes):
             forced = _CUT_OFF
         if forced is not None:
             return self._recompute(forced, bookmark, rebuild)
-        by_commit = self.request.options.step is Step.COMMIT
-        delayed = self.model.delayed_keys if by_commit else ()  # which are no commits of sources
+        by_source = self.request.options.step is Step.COMMIT or bool(self.model.ordered)
+        delayed = self.model.delayed_keys if by_source else ()  # which are no commits of sources
         moved = any(change.changed for key, change in changes.items() if key not in delayed)
         moved = moved or self.model.clock_moved(bookmark)
         if not moved and not any(c.change is Change.COLUMNS for c in changes.values()):
@@ -157,6 +165,16 @@ class Planner(Recomputes):
         if moved and self.model.program is not None and self.model.program.bindings:
             return self._recompute(_LOOP, bookmark)
         return self._incremental(bookmark, changes)
+
+    def _to_next_point(self, bookmark: Bookmark) -> bool:
+        """See more of sources whose rows have an order; False if no step is pending."""
+        point = next_point(self.model, bookmark)
+        self.model.point = point.value
+        self.stepping = point.pending
+        if point.late and point.value is not None:
+            order = self.request.options.order
+            self.noted = f"changes of rows with {order} at {point.value} or before came late"
+        return point.pending
 
     def _next_step(self, bookmark: Bookmark) -> TimePoint | None:
         """The time point that is next, if there is more than one."""

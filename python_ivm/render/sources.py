@@ -10,8 +10,9 @@ from python_ivm.algebra.nodes import COUNT, At
 from python_ivm.parse.loops import LOOP_VIEW, NOW
 from python_ivm.parse.parser import DIALECT, quoted_name
 from python_ivm.render.renderer import SourceRelations, bare, stored_as
+from python_ivm.render.time_points import later, seen
 from python_ivm.sources.clock import Clock
-from python_ivm.sources.history import SourceChange
+from python_ivm.sources.history import SourceChange, SourceVersion
 from python_ivm.state.layout import STATE
 
 
@@ -32,6 +33,16 @@ def table(parts: tuple[str, ...], version: int | None = None) -> exp.Table:
 def no_rows(parts: tuple[str, ...]) -> exp.Subquery:
     """None of a table's rows."""
     return exp.Select().from_(table(parts)).select("*").where(exp.false()).subquery()
+
+
+def at_version(parts: tuple[str, ...], version: SourceVersion) -> exp.Table | exp.Subquery:
+    """A table's rows at a version, as far as they are seen there."""
+    if version.is_before_all:
+        return no_rows(parts)
+    rows = table(parts, version.version)
+    if version.until is None:
+        return rows
+    return exp.Select().from_(rows).select("*").where(seen(version.until)).subquery()
 
 
 def text(query: exp.Expr) -> str:
@@ -59,9 +70,7 @@ def source_relations(
             return table((LOOP_VIEW.format(source.partition(".")[2]),))
         found = sources[source]
         version = found.pre if at is At.PRE else found.post
-        if version.is_before_all:
-            return no_rows(found.parts)
-        return table(found.parts, version.version)
+        return at_version(found.parts, version)
 
     def changed(source: str, columns: tuple[str, ...], net: tuple[str, ...] | None) -> exp.Select:
         found = sources[source]
@@ -101,10 +110,16 @@ def _netted(
 
 
 def change_feed(source: SourceChange) -> exp.Select:
-    """A SELECT of nothing yet from a source's change feed."""
-    if source.pre.is_before_all:
+    """A SELECT of nothing yet from a source's change feed.
+
+    Between two time points rows came only: what else changed was followed at the first one.
+    """
+    pre, post = source.pre, source.post
+    if pre.is_before_all or pre.until != post.until:
         came = exp.alias_(exp.Literal.string("insert"), "_change_type")
-        every = exp.Select().from_(table(source.parts, source.post.version)).select("*", came)
+        every = exp.Select().from_(at_version(source.parts, post)).select("*", came)
+        if pre.until is not None and not pre.is_before_all:
+            every = every.where(later(pre.until))
         return exp.Select().from_(every.subquery("every"))
     # By name Spark takes the feed for another read of the table (docs/decisions/0005).
     by_path = ("table_changes_by_path", source.location)
@@ -115,7 +130,10 @@ def change_feed(source: SourceChange) -> exp.Select:
         exp.Literal.number(source.pre.version + 1),
         exp.Literal.number(source.post.version),
     )
-    return exp.Select().from_(exp.Table(this=feed))
+    changed = exp.Select().from_(exp.Table(this=feed))
+    if post.until is None:
+        return changed
+    return exp.Select().from_(changed.select("*").where(seen(post.until)).subquery("seen"))
 
 
 def string(value: str) -> str:

@@ -193,11 +193,35 @@ def classify(commits: Sequence[Commit]) -> Change:
 
 
 @dataclass(frozen=True)
+class Until:
+    """A time point of a column that orders a source's rows: those at it and before are seen.
+
+    Rows whose column is NULL are seen at every time point.
+
+    Attributes:
+        column: The column.
+        kind: Its Spark type.
+        value: The time point as text, by which Spark's CAST gives it; None before the first one.
+    """
+
+    column: str
+    kind: str
+    value: str | None = None
+
+
+@dataclass(frozen=True)
 class SourceVersion:
-    """A version of a source that a model was computed from."""
+    """A version of a source that a model was computed from.
+
+    Attributes:
+        version: Its number.
+        timestamp: The time of its commit, in milliseconds since 1970 where it is known.
+        until: Up to where its rows are seen; None sees all.
+    """
 
     version: int
     timestamp: str
+    until: Until | None = None
 
     def is_long_after(self, bookmark: SourceVersion) -> bool:
         """Whether a source's history may forget the bookmark's commit before long.

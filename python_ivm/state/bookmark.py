@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 
 from python_ivm.sources.clock import Instant
 from python_ivm.sources.cloned import RECORD, Cloned
-from python_ivm.sources.history import Change, Commit, SourceVersion, is_bookmark
+from python_ivm.sources.history import Change, Commit, SourceVersion, Until, is_bookmark
 
 FORMAT = 2
 """The version of the bookmark's format and of the state's layout; another one means a rebuild."""
@@ -120,7 +120,7 @@ class Bookmark:
                 "refresh": self.refresh,
                 "query": self.query,
                 "fingerprint": self.fingerprint,
-                "sources": {k: [v.version, v.timestamp] for k, v in self.sources.items()},
+                "sources": {k: _told_version(v) for k, v in self.sources.items()},
                 "types": {k: dict(v) for k, v in self.types.items()},
                 "maintained": self.maintained,
                 "unversioned": list(self.unversioned),
@@ -153,7 +153,7 @@ class Bookmark:
                 query=data["query"],
                 fingerprint=data["fingerprint"],
                 refresh=int(data["refresh"]),
-                sources={k: SourceVersion(int(v[0]), v[1]) for k, v in data["sources"].items()},
+                sources={k: _read_version(v) for k, v in data["sources"].items()},
                 types=data["types"],
                 model=data["model"],
                 maintained=bool(data["maintained"]),
@@ -174,6 +174,17 @@ class Bookmark:
             )
         except (ValueError, KeyError, TypeError, IndexError):
             return None
+
+
+def _told_version(version: SourceVersion) -> list[object]:
+    until = version.until
+    told = [until.column, until.kind, until.value] if until is not None else []
+    return [version.version, version.timestamp, *told]
+
+
+def _read_version(told: Sequence[str]) -> SourceVersion:
+    until = Until(*told[2:]) if len(told) > 2 else None
+    return SourceVersion(int(told[0]), told[1], until)
 
 
 def is_newer(text: str | None) -> bool:

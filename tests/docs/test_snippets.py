@@ -53,7 +53,7 @@ TABLES = {
         "nation": "string",
     },
     "prices": {"product": "string", "price": "decimal(12,2)"},
-    "payments": {"account": "int", "amount": "decimal(18,2)"},
+    "payments": {"account": "int", "amount": "decimal(18,2)", "day": "date"},
     "allowed": {"account": "int", "amount": "decimal(18,2)"},
 }  # fmt: skip
 """The tables of the pages' queries."""

@@ -71,6 +71,8 @@ def since_last_step(model: Model, bookmark: Bookmark) -> dict[str, SourceChange]
         )
         if isinstance(change, Reason):
             return None
+        if not table.last:
+            change = model.up_to_point(table, change, bookmark)
         found[table.key] = replace(
             now[table.key], pre=change.pre, post=change.post, change=change.change
         )

@@ -32,8 +32,7 @@ def former_request(request: Request, bookmark: Bookmark, warehouse: Warehouse) -
         sql = json.loads(kept or "")
     except ValueError:
         return _NOT_KEPT
-    output = request.options.output
-    if query_hash(sql, request.settings, output) == bookmark.query:
+    if query_hash(sql, request.settings, request.options) == bookmark.query:
         return replace(request, sql=sql)
     # Of a query over views there is then only the text over the tables below them.
     return _NOT_KEPT if bookmark.views and MODEL not in properties else _SETTINGS
@@ -44,8 +43,10 @@ def followed_request(request: Request, warehouse: Warehouse) -> Request:
     if request.options.on_configuration_change is not OnConfigurationChange.CONTINUE:
         return request
     bookmark = state_history(warehouse, request.state).bookmark
-    output = request.options.output
-    if bookmark is None or query_hash(request.sql, request.settings, output) == bookmark.query:
+    if (
+        bookmark is None
+        or query_hash(request.sql, request.settings, request.options) == bookmark.query
+    ):
         return request
     former = former_request(request, bookmark, warehouse)
     return former if isinstance(former, Request) else request

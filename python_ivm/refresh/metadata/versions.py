@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from python_ivm.algebra.nodes import FEED_COLUMNS
 from python_ivm.errors import InvalidModel
@@ -11,7 +12,15 @@ from python_ivm.parse.parser import TableReference
 from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import Warehouse
 from python_ivm.sources.cloned import Cloned, newest_clone
-from python_ivm.sources.history import Change, Commit, Detail, SourceChange, SourceVersion, since
+from python_ivm.sources.history import (
+    Change,
+    Commit,
+    Detail,
+    SourceChange,
+    SourceVersion,
+    Until,
+    since,
+)
 from python_ivm.state.bookmark import NOT_BUILT, Found, newest
 
 CHANGE_FEED = "delta.enableChangeDataFeed"
@@ -112,6 +121,9 @@ def seen_since(
     before, seen = bookmark[table.key], bookmark[table.key_now]
     if before.is_before_all:
         return SourceChange(table.parts, before, seen, Change.INSERTS)
+    if before.until != seen.until:
+        known = replace(seen, until=before.until)
+        return SourceChange(table.parts, known, seen, Change.INSERTS)
     newest_commit = next(iter(warehouse.history(table.parts, 1) or ()), None)
     commits: Sequence[Commit] = ()
     if newest_commit is not None and newest_commit.version >= seen.version:
@@ -124,7 +136,13 @@ def seen_since(
             f"{table.key_now} is not the table of the last refresh any more, or its history is "
             "gone, so that it is not known which of its rows are new",
         )
-    return change
+    return seen_until(change, seen.until)
+
+
+def seen_until(change: SourceChange, until: Until | None) -> SourceChange:
+    """A change of which no more is seen than up to a time point."""
+    pre, post = (replace(version, until=until) for version in (change.pre, change.post))
+    return replace(change, pre=pre, post=post)
 
 
 def _still_has(warehouse: Warehouse, parts: tuple[str, ...], bookmark: SourceVersion) -> bool:

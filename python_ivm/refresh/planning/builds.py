@@ -10,6 +10,7 @@ from python_ivm.parse.parser import pin_versions, table_key
 from python_ivm.refresh import policy, statements
 from python_ivm.refresh.delays import log
 from python_ivm.refresh.delays import start as own_start
+from python_ivm.refresh.delays.points import first_point
 from python_ivm.refresh.incremental import recomputing
 from python_ivm.refresh.lifecycle import public_view
 from python_ivm.refresh.lifecycle.storing import to_build
@@ -40,6 +41,7 @@ class Builds(Commits):
         number = self._number_of_rebuild(bookmark)
         feeds = self._feeds()
         reason = policy.with_advice(reason, feeds)
+        self._to_first_point()
         current = self.model.current_versions()
         how = maintained(self.model, None)
         if self.is_log:
@@ -103,6 +105,11 @@ class Builds(Commits):
             sentence=reason.text if reason.fallback else "",
             fallback=reason.fallback,
         )
+
+    def _to_first_point(self) -> None:
+        """See of sources whose rows have an order the first ones, if the model has steps."""
+        if self.model.ordered:
+            self.model.point = first_point(self.model).value
 
     def _with_own_rows(self, reason: Reason, bookmark: Bookmark | None) -> Refresh:
         """Instead of a rebuild: what the model's rows were cannot be computed anew.
@@ -206,6 +213,7 @@ class Builds(Commits):
         if isinstance(how, Reason):
             raise own_start.not_maintained(how)
         feeds = self._feeds()
+        self._to_first_point()
         current, clock = self.model.current_versions(), self.model.clock(None)
         shown = statements.public_view(self.request, how.layout, clock)
         after = replace(

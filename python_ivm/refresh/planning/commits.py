@@ -41,6 +41,7 @@ class Commits:
         self.differs: Reason | None = None  # why a clone's state may be of other rows
         self.altered: list[Statement] = []  # what the next commit's bookmark tells of
         self.told: list[str] = []  # what to warn of beside the reason
+        self.noted = ""  # what to say of the step
         self.merged: Node | None = None  # the plan of what a MERGE computes
 
     def _merged(

@@ -7,7 +7,6 @@ from collections import Counter
 
 import pytest
 
-from python_ivm.errors import InvalidModel
 from python_ivm.refresh.request import Options
 from python_ivm.refresh.statement import Refresh, Strategy
 from python_ivm.refresh.strategy import plan_refresh
@@ -87,11 +86,6 @@ def test_a_commit_that_the_query_does_not_see_is_passed(xy: Lake) -> None:
     assert run(xy, sql).strategy is Strategy.NOOP
     assert xy.view("m") == Counter()
     assert run(xy, sql).statements == ()
-
-
-def test_a_step_that_is_none() -> None:
-    with pytest.raises(InvalidModel, match="Config ivm_step is 'day'"):
-        Options.of({"ivm_step": "day"})
 
 
 @pytest.mark.parametrize("done", [1, 2])

@@ -1,0 +1,182 @@
+"""Time points that a column of the sources says (config ``ivm_step: <column>``).
+
+A source that has the column shows at a time point the rows whose value is at it or before, and
+those without a value. Each value is a step of its own, in ascending order: so the result follows
+from the rows, and not from when they were written. What changed among the rows that were seen
+already came late: it is a step of its own, before the next value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from python_ivm.errors import InvalidModel
+from python_ivm.parse.parser import TableReference
+from python_ivm.refresh.metadata import versions
+from python_ivm.refresh.reason import Reason
+from python_ivm.refresh.request import Warehouse
+from python_ivm.render.sources import change_feed, table, text
+from python_ivm.render.time_points import as_text, column, later
+from python_ivm.sources.history import Change, SourceChange, Until
+from python_ivm.state.bookmark import Bookmark
+
+if TYPE_CHECKING:
+    from python_ivm.refresh.model import Model
+
+_ORDERED = (
+    "tinyint", "smallint", "int", "bigint", "decimal", "date", "timestamp", "timestamp_ntz",
+    "string",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Point:
+    """The next step.
+
+    Attributes:
+        value: Up to which value of the column rows are seen.
+        late: Whether it is for what changed among the rows that were seen before.
+        pending: Whether anything is to be done.
+    """
+
+    value: str | None
+    late: bool = False
+    pending: bool = True
+
+
+def ordered_by(
+    name: str, tables: Sequence[TableReference], warehouse: Warehouse, own_key: str | None
+) -> dict[str, Until]:
+    """The sources that have a column, by planner key, each before its first time point.
+
+    Args:
+        name: The column.
+        tables: The model's sources.
+        warehouse: Is asked for columns.
+        own_key: The key of the model's own rows, which are none of the sources.
+
+    Raises:
+        InvalidModel: If none has it, or if its type orders no rows.
+    """
+    found: dict[str, Until] = {}
+    for source in tables:
+        if source.last or source.previous or source.key == own_key:
+            continue
+        for stored, kind in (warehouse.columns(source.parts) or {}).items():
+            if stored.lower() != name.lower():
+                continue
+            if kind.lower().partition("(")[0] not in _ORDERED:
+                raise InvalidModel(
+                    f"Config ivm_step is {name!r}, and {source.key}.{stored} is of type {kind}, "
+                    "which says no order of time points",
+                    line=source.line,
+                    column=source.column,
+                    hint=f"Types that do are {', '.join(_ORDERED)}.",
+                )
+            found[source.key] = Until(stored, kind.lower())
+    kinds = {until.kind for until in found.values()}
+    if len(kinds) > 1:
+        raise InvalidModel(
+            f"Config ivm_step is {name!r}, which is of several types in the model's sources: "
+            f"{', '.join(sorted(kinds))}",
+            line=tables[0].line,
+            column=tables[0].column,
+            hint="Give the column one type, by a table that casts it.",
+        )
+    if not found:
+        raise InvalidModel(
+            f"Config ivm_step is {name!r}, and no source of the model has a column of that name",
+            line=tables[0].line,
+            column=tables[0].column,
+            hint="It is refresh, commit, or the name of a column of a table that the model reads.",
+        )
+    return found
+
+
+def first_point(model: Model) -> Point:
+    """The first time point of all rows.
+
+    Raises:
+        InvalidModel: If there are too many.
+    """
+    return Point(_next(model, model.current_versions(), None)[1])
+
+
+def next_point(model: Model, bookmark: Bookmark) -> Point:
+    """The step after a bookmark.
+
+    Raises:
+        InvalidModel: If there are too many.
+    """
+    reached = {bookmark.sources[key].until for key in model.ordered if key in bookmark.sources}
+    before = next((until.value for until in reached if until is not None), None)
+    late = Point(before, True)
+    changes: dict[str, SourceChange] = {}
+    for source in model.tables:
+        if source.key in model.delayed_keys or source.previous:
+            continue
+        if source.key not in bookmark.sources:
+            return late
+        change = versions.change_since(
+            model.warehouse, source.parts, bookmark.sources[source.key], False
+        )
+        if isinstance(change, Reason) or change.change is Change.REPLACED:
+            return late
+        if change.changed and (
+            source.key not in model.ordered
+            or versions.not_of_a_feed(model.warehouse, source.parts) is not None
+            or not versions.has_change_feed(model.warehouse, source.parts)
+        ):
+            return late
+        changes[source.key] = change
+    came_late, value = _next(model, changes, before)
+    if came_late:
+        return late
+    return Point(value) if value is not None else Point(before, pending=False)
+
+
+def _next(
+    model: Model, changes: Mapping[str, SourceChange], before: str | None
+) -> tuple[bool, str | None]:
+    """Whether a row that was seen changed, and the first value that was not seen."""
+    parts: list[exp.Query] = []
+    nothing = exp.cast(exp.Null(), "int")
+    kind = next(iter(model.ordered.values())).kind
+    for key, order in model.ordered.items():
+        reached = replace(order, value=before)
+        change = changes[key]
+        source = table(change.parts, change.post.version)
+        value = exp.alias_(column(order), "value")
+        late = exp.alias_(nothing.copy(), "late")
+        parts.append(exp.Select().from_(source).select(value, late).where(later(reached)))
+        if change.changed:
+            feed = change_feed(versions.seen_until(change, reached))
+            none = exp.alias_(exp.cast(exp.Null(), kind), "value")
+            one = exp.alias_(exp.Literal.number(1), "late")
+            parts.append(feed.select(none, one).limit(1).subquery())
+    rows: exp.Query = parts[0]
+    for part in parts[1:]:
+        selected = exp.Select().from_(part).select("*") if isinstance(part, exp.Subquery) else part
+        rows = exp.union(rows, selected, distinct=False)
+    values = exp.column("value")
+    order = next(iter(model.ordered.values()))
+    number_of = exp.Count(this=exp.Distinct(expressions=[values.copy()]))
+    told = (
+        exp.alias_(exp.cast(exp.Count(this=exp.column("late")), "string"), "late"),
+        exp.alias_(as_text(order, exp.Min(this=values)), "value"),
+        exp.alias_(exp.cast(number_of, "string"), "number"),
+    )
+    asked = exp.Select().from_(rows.subquery("pending")).select(*told)
+    ((late_rows, first, number),) = model.warehouse.texts(text(asked))
+    most = model.request.options.max_steps
+    if int(number or 0) > most:
+        raise InvalidModel(
+            f"{int(number or 0):,} values of {order.column} are pending, each of which is a step, "
+            f"and ivm_max_steps is {most:,}",
+            hint="Order by a coarser column, such as a date, or allow more steps.",
+        )
+    return int(late_rows or 0) > 0, first
