@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from itertools import product
 from random import Random
@@ -11,8 +12,9 @@ from sqlglot import exp
 
 from python_ivm.algebra import nodes
 from python_ivm.loops.graph import Graph, Vertex
-from python_ivm.loops.order import components, order
+from python_ivm.loops.order import Order, components, order
 from python_ivm.loops.verdict import knots
+from tests.planner.loops.all_loops import all_loops, numbering, some_loop
 
 MONOTONE = nodes.UnionAll((), "u", ())
 OTHER = nodes.FullJoin(MONOTONE, MONOTONE, (exp.true(),))
@@ -70,15 +72,7 @@ def loop(kinds: tuple[str, ...], edges: dict[int, list[int]]) -> Graph:
 def is_right(kinds: tuple[str, ...], edges: dict[int, list[int]], choose: Random | None) -> None:
     """Check the order of a graph, whatever is chosen where it is free."""
     graph = loop(kinds, edges)
-    found = graph.order(choose.choice if choose else min)
-    assert sorted(found.number.values()) == list(range(len(kinds)))
-    inside = [set(circle) for circle in found.circles]
-    for start, targets in edges.items():
-        for target in targets:
-            if any({start, target} <= circle for circle in inside):
-                continue
-            backwards = found.number[start] >= found.number[target]
-            assert not backwards or kinds[target] == "delay"
+    has_right_order(graph, graph.order(choose.choice if choose else min))
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
@@ -88,16 +82,37 @@ def test_all_small_loops(size: int) -> None:
         is_right(kinds, edges, None)
 
 
-def test_loops_of_four_operators() -> None:
-    """Of each choice of kinds every 499th graph; which ones differs from choice to choice."""
-    for number, kinds in enumerate(product(KINDS, repeat=4)):
-        for chosen in range(number, 2**16, 499):
-            edges = {
-                start: [end for end in range(4) if chosen >> (4 * start + end) & 1]
-                for start in range(4)
-            }
-            assert (not knots(loop(kinds, edges))) == can_be_run(kinds, edges), (kinds, edges)
-            is_right(kinds, edges, None)
+def test_all_loops_of_four_operators(pytestconfig: pytest.Config) -> None:
+    """All where more examples are asked for (``--ivm-examples``), and else some by chance.
+
+    Each has the numbers of its vertices, and what is chosen where the order is free, by chance.
+    """
+    random = Random(0)
+    every = pytestconfig.getoption("ivm_examples", None)
+    loops = all_loops() if every else (some_loop(random) for _ in range(2000))
+    verdicts: Counter[bool] = Counter()
+    for loop_of_four in loops:
+        number = numbering(random)
+        graph = loop_of_four.graph(number)
+        can = loop_of_four.can_be_run
+        assert (not knots(graph)) == can, (loop_of_four, number)
+        has_right_order(graph, graph.order(random.choice))
+        verdicts[can] += 1
+    print(f"{verdicts.total():,} loops, of which {verdicts[True]:,} can be run")
+    assert min(verdicts[True], verdicts[False]) > 200
+
+
+def has_right_order(graph: Graph, found: Order) -> None:
+    """Fail unless each vertex comes behind what it reads, but for delays and remaining circles."""
+    size = len(graph.vertices)
+    assert sorted(found.number.values()) == list(range(size))
+    inside = [set(circle) for circle in found.circles]
+    for reader, inputs in enumerate(graph.inputs):
+        for read in inputs:
+            if any({reader, read} <= circle for circle in inside):
+                continue
+            backwards = found.number[read] >= found.number[reader]
+            assert not backwards or reader in graph.delays.values()
 
 
 def test_what_is_chosen_changes_no_verdict() -> None:
