@@ -94,6 +94,25 @@ def test_rows_that_cannot_be_computed_anew_are_not_given_up(bench: Bench) -> Non
         view.run()
 
 
+@pytest.mark.parametrize("output", ["rows", "inserted"])
+def test_an_expression_that_fails_ends_the_run(bench: Bench, output: str) -> None:
+    """No rebuild can help such a model, so that none is tried for ever."""
+    bench.sql("set spark.sql.ansi.enabled=true")
+    bench.table("payments", "account int, amount int", "(1, 10)")
+    sql = "select account, 100 div amount as share from payments"
+    if output == "rows":
+        sql += " union select account, share from {s}.m1"
+    view = own(bench, sql, ivm_output=output)
+    bench.sql("insert into payments values (2, 0)")
+    before = view.rows()
+    with pytest.raises(DbtRuntimeError, match="an expression of the query fails"):
+        view.run()
+    assert view.rows() == before
+    bench.sql("delete from payments where amount = 0")
+    view.run()
+    assert view.rows() == before
+
+
 def test_columns_that_the_text_does_not_tell(bench: Bench) -> None:
     bench.table("payments", "account int, amount decimal(18, 2)", "(1, 10)")
     view = View(bench, "m1", f"select * from payments union all select * from {bench.schema}.m1")

@@ -30,7 +30,7 @@ class Recomputes(Builds):
         So models above can follow these. Else, and where most of the work would be to compare, a
         rebuild.
         """
-        if self.is_log and rebuild:
+        if self.is_log and rebuild and reason.code == "CHANGE_FEED_GAP":  # nor can it be recomputed
             raise log.rows_are_lost(reason)
         if self.is_log or rebuild or reason.code not in STATE_STAYS:
             return self._full(reason, bookmark)

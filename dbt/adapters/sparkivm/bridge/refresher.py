@@ -167,9 +167,11 @@ class Refresher:
                 request = self._looked_at_again(request)
             except DbtRuntimeError as error:
                 found = _fallback(error.msg) or _too_many_rounds(refresh, error.msg)
-                if refresh.strategy is Strategy.FULL and _VALUE.search(error.msg):
+                # A state that cannot be computed anew is not rebuilt, whatever is asked for.
+                last = rebuild or refresh.strategy is Strategy.FULL
+                if last and _VALUE.search(error.msg):
                     raise _failed(request.model, error) from error
-                if found is None or refresh.strategy is Strategy.FULL:
+                if found is None or last:
                     raise
                 forced = forced or found
                 rebuild = refresh.strategy is Strategy.RECOMPUTE
