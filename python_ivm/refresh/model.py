@@ -10,7 +10,7 @@ from functools import cached_property
 from sqlglot import exp
 
 from python_ivm.algebra.nodes import Node
-from python_ivm.errors import InvalidModel, NotParsed, NotYetImplemented
+from python_ivm.errors import NotParsed
 from python_ivm.loops.given import given_query, over_no_rows
 from python_ivm.loops.loop import Loop, loop_of
 from python_ivm.loops.program import program_of
@@ -32,12 +32,12 @@ from python_ivm.parse.previous import marked_tables
 from python_ivm.parse.views import Reading, View, read
 from python_ivm.qualify.checks.determinism import check_deterministic
 from python_ivm.qualify.schema import Schemas, TableSchema
-from python_ivm.refresh.delays import own_rows, points
+from python_ivm.refresh.delays import own_rows, points, refusals
 from python_ivm.refresh.metadata import versions
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 from python_ivm.refresh.metadata.catalog import Catalog, same_name
 from python_ivm.refresh.reason import Reason, not_parsed
-from python_ivm.refresh.request import Options, Output, Request, Step
+from python_ivm.refresh.request import Options, Output, Request
 from python_ivm.rows.kinds import Kind
 from python_ivm.sources.clock import Clock, Instant
 from python_ivm.sources.history import (
@@ -112,7 +112,7 @@ class Model:
         else:
             check_deterministic(parsed)
             self.named = self._own_places(parsed)
-            self._refuse_loop_of_runs(parsed)
+            refusals.refuse_loop_of_runs(self, parsed)
             if self.named:
                 self._catalog = self._with_own_rows(self._own_rows(start))
             self.reading = read(request.sql, self._catalog)
@@ -128,10 +128,10 @@ class Model:
             at(self.reading.text, self.instant)
         self.tables = self.reading.distinct_tables
         self.views = {key: digest(said) for key, said in self.reading.views.items()}
-        self._refuse_reading_itself()
-        self._refuse_log_of_itself()
-        self._refuse_two_times()
-        self._refuse_new_rows_of_no_history()
+        refusals.refuse_reading_itself(self)
+        refusals.refuse_log_of_itself(self)
+        refusals.refuse_two_times(self)
+        refusals.refuse_new_rows_of_no_history(self)
 
     def _left_to_spark(self, error: NotParsed) -> Reading:
         """The text as it is: it is not known what it reads.
@@ -156,22 +156,9 @@ class Model:
         """The planner keys of what is read as of the last step."""
         return {self.own_key, *(table.key for table in self.tables if table.last)}
 
-    def _refuse_loop_of_runs(self, parsed: exp.Query) -> None:
-        """Rounds of a loop and steps of a model are not brought together.
-
-        Raises:
-            NotYetImplemented: If a model has both.
-        """
-        options = self.request.options
-        in_steps = self.delayed or options.step is not Step.REFRESH or options.order is not None
-        if not in_steps and self.request.options.output is Output.ROWS:
-            return
-        if program_of(parsed) is not None:
-            raise NotYetImplemented(
-                "A loop in a model that keeps a log, is refreshed step by step, or reads rows of "
-                "the run before",
-                hint="Give the loop a maintained model of its own, and read that one.",
-            )
+    def full_name(self, parts: tuple[str, ...]) -> tuple[str, ...]:
+        """A relation's name with catalog and schema."""
+        return self._catalog.full_name(parts)
 
     @property
     def delayed(self) -> bool:
@@ -472,73 +459,6 @@ class Model:
         request = self.request
         known = (self.found.steady, (own, view), request.previous)
         return Catalog(self.warehouse, request.settings, *known)
-
-    def _refuse_reading_itself(self) -> None:
-        """Its own rows are read by its own name, and by no other way.
-
-        Raises:
-            InvalidModel: If its state is named, or a view that reads the model.
-        """
-        own = [self._catalog.full_name(n) for n in (self.request.view, self.request.state)]
-        places = {(found.line, found.column) for found in self.named}
-        for table in self.reading.tables:
-            if (table.line, table.column) in places:
-                continue
-            if any(same_name(table.parts, name) for name in own):
-                raise InvalidModel(
-                    f"The model reads itself ({'.'.join(table.parts)})",
-                    line=table.line,
-                    column=table.column,
-                    hint="Its own rows as of the last refresh are {{ this }}, named in the model "
-                    "itself and without a version. is_incremental() logic is not needed.",
-                )
-
-    def _refuse_log_of_itself(self) -> None:
-        """What a log's query was before follows from the sources alone.
-
-        Raises:
-            NotYetImplemented: If it reads the log.
-        """
-        if self.named and self.request.options.output is Output.INSERTED:
-            raise NotYetImplemented(
-                "{{ this }} in a model with ivm_output: inserted",
-                line=self.named[0].line,
-                column=self.named[0].column,
-                hint="Give the query that reads its own rows a model of its own, and keep the log "
-                "in a second one: select * from {{ ref('…') }}.",
-            )
-
-    def _refuse_two_times(self) -> None:
-        """A source is read at one version.
-
-        Raises:
-            InvalidModel: If a model is read both as it is and as it was before the run.
-        """
-        now = {table.key for table in self.reading.tables if not table.previous}
-        for table in self.reading.tables:
-            if table.previous and table.key in now:
-                raise InvalidModel(
-                    f"{table.key} is read both as it is now and as it was before the run",
-                    line=table.line,
-                    column=table.column,
-                    hint="Read one of the two in a maintained model of its own.",
-                )
-
-    def _refuse_new_rows_of_no_history(self) -> None:
-        """What came since the last step is known of Delta tables alone.
-
-        Raises:
-            InvalidModel: If ivm_new names something else.
-        """
-        for table in self.reading.tables:
-            if table.last and not self.warehouse.history(table.parts, 1):
-                raise InvalidModel(
-                    f"{table.key_now} is no Delta table, so that it is not known which of its rows "
-                    "are new",
-                    line=table.line,
-                    column=table.column,
-                    hint="ivm_new takes a Delta table, or a view or a maintained model over such.",
-                )
 
 
 def query_hash(sql: str, settings: Mapping[str, str], options: Options) -> str:

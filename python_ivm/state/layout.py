@@ -104,7 +104,7 @@ class Layout:
     @property
     def recursion(self) -> Mapping[ColumnRef, str] | None:
         """The state's columns that hold those of a recursion; None if it does not store one."""
-        if not self.is_bag or not isinstance(self.input, Recursion):
+        if not self.is_bag or self.is_log or not isinstance(self.input, Recursion):
             return None
         held = {
             ColumnRef(k.expression.table, k.expression.name): k.name

@@ -3,7 +3,7 @@
 This is ISTREAM of CQL (Arasu, Babu and Widom, "The CQL Continuous Query Language", VLDB Journal
 15(2), 2006, section 5.3): of a relation R that changes with time, the rows of R(t) - R(t-1) at each
 time t, as bags. What R(t-1) was follows from the sources at their versions of then, so that the
-state has nothing but the log (docs/decisions/0065).
+state has nothing but the log (docs/decisions/0066).
 """
 
 from __future__ import annotations
