@@ -32,7 +32,7 @@ from python_ivm.parse.previous import marked_tables
 from python_ivm.parse.views import Reading, View, read
 from python_ivm.qualify.checks.determinism import check_deterministic
 from python_ivm.qualify.schema import Schemas, TableSchema
-from python_ivm.refresh.delays import own_rows, points, refusals
+from python_ivm.refresh.delays import ordering, own_rows, refusals
 from python_ivm.refresh.metadata import versions
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 from python_ivm.refresh.metadata.catalog import Catalog, same_name
@@ -362,7 +362,7 @@ class Model:
         name = self.request.options.order
         if name is None or not self.tables:
             return {}
-        found = points.ordered_by(name, self.tables, self.warehouse, self.own_key)
+        found = ordering.ordered_by(name, self.tables, self.warehouse, self.own_key)
         return found if self.delayed or self.request.options.output is Output.INSERTED else {}
 
     def _seen_last(self, table: TableReference) -> SourceVersion:
