@@ -12,10 +12,16 @@ from python_ivm.refresh.request import Options, Step
 from python_ivm.refresh.statement import Strategy
 from tests.planner.lake import Lake, bag
 from tests.planner.refresh.delays.naive import Naive
+from tests.planner.refresh.delays.test_points import Points
+from tests.planner.refresh.delays.test_points import some as by_day
 from tests.planner.refresh.delays.test_previous import looking_at
 from tests.planner.test_operators import some
 
-FEW = {"test_a_random_model_of_its_own_rows": 8, "test_random_models_in_a_circle": 3}
+FEW = {
+    "test_a_random_model_by_the_values_of_a_column": 4,
+    "test_a_random_model_of_its_own_rows": 8,
+    "test_random_models_in_a_circle": 3,
+}
 
 COLUMNS = {"i": "bigint", "v": "bigint"}
 
@@ -115,6 +121,26 @@ def test_a_random_model_of_its_own_rows(
         refresh = lake.run("m", sql, options=Options(step=step))
         assert lake.view("m") == expected, f"run {number}: {refresh.explanation}: {sql}"
         assert refresh.strategy is not Strategy.FULL, f"{refresh.explanation}: {sql}"
+
+
+def test_a_random_model_by_the_values_of_a_column(seed: int) -> None:
+    rng = random.Random(f"values {seed}")
+    lake = Lake()
+    for name, value in {"x": "v", "y": "w"}.items():
+        columns = dict.fromkeys(("i", value, "day"), "int")
+        lake.create(name, columns, [by_day(rng, range(3)) for _ in range(4)])
+    sql = typed(together(rng, rng.choice(FROM_SOURCES), rng.choice(OWN).format(m="s.m")))
+    points = Points(lake, sql)
+    for number in range(5):
+        points.run()
+        refresh = lake.run("m", sql, options=Options(order="day"))
+        assert lake.view("m") == points.rows, f"run {number}: {refresh.explanation}: {sql}"
+        for _ in range(rng.choice([0, 1, 2])):
+            table = rng.choice("xy")
+            gone = rng.sample(lake.rows[table][-1], min(len(lake.rows[table][-1]), 1))
+            days = range(number, number + 4)
+            come = [by_day(rng, days) for _ in range(rng.choice([0, 1, 2]))]
+            lake.change(table, delete=gone if rng.random() < 0.4 else [], insert=come)
 
 
 def test_random_models_in_a_circle(sources: Callable[[random.Random], Lake], seed: int) -> None:
