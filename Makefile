@@ -86,7 +86,7 @@ test-servers: setup ## Run the tests on a Thrift server, and with a metastore in
 test-cluster: setup ## Run TPC-H on a standalone cluster on loopback, and take a worker down
 	$(BIN)/python -m pytest tests/cluster --ivm-cluster $(ARGS)
 
-shop: setup ## Let 30 days go by in a shop: dbt build, each model compared (ARGS='--days 5 --orders 2000'; docs/shop.md)
+shop: setup ## Let 30 days go by in a shop: dbt build, each model compared (ARGS='--days 5 --orders 2000')
 	$(BIN)/python -m integration_tests.shop.run $(ARGS)
 
 test-s3: $(SERVERS_STAMP) ## Run the tests on an S3 endpoint on loopback, and count its requests (docs/s3.md)
@@ -112,7 +112,6 @@ docs: setup ## Write what docs/ shows of code and tests anew: SQL examples, supp
 	$(BIN)/python -m docs.conformance
 	$(BIN)/python -m docs.versions
 	$(BIN)/python -m docs.s3
-	$(BIN)/python -m docs.shop
 
 pictures: $(BENCH_STAMP) ## Draw the pictures of docs/pictures anew, from the measured figures and the planner
 	$(BIN)/python -m scripts.pictures

@@ -18,7 +18,7 @@ from dbt.cli.main import dbtRunner
 from integration_tests.shop.days import DAYS, Shop
 
 PROJECT = Path(__file__).resolve().parent
-OUTCOMES = PROJECT / "days.csv"
+OUTCOMES = PROJECT / "target" / "days.csv"
 MAINTAINED, REBUILT = "shop", "shop_rebuilt"
 NOT_COMPARED = {"fct_page_views"}
 """dbt's own `incremental` adds rows, and does not take any back."""
@@ -140,7 +140,7 @@ def dbt_in(project: Path, profiles: Path) -> Callable[..., Sequence[Any]]:
 
 
 def main() -> None:
-    """Run the days, and write what they took beside this program."""
+    """Run the days, and write what they took into target."""
     # Imported here, as it imports Spark, which who reads the outcomes does not need.
     from integration_tests.tpch.load import session_of_profile, sql_of
 
@@ -154,6 +154,7 @@ def main() -> None:
     shop = Shop(sql, given.orders, max(1, given.orders // 200))
     days = Days(shop, sql, dbt_in(PROJECT, PROJECT))
     began = time.monotonic()
+    OUTCOMES.parent.mkdir(exist_ok=True)
     with OUTCOMES.open("w", newline="") as file:
         table = csv.DictWriter(file, [field.name for field in fields(Outcome)], lineterminator="\n")
         table.writeheader()

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from sqlglot import exp
 
 from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.loops.program import program_of
+from python_ivm.parse.parser import TableReference
+from python_ivm.parse.views import Reading
+from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 from python_ivm.refresh.metadata.catalog import same_name
-from python_ivm.refresh.request import Output, Step
-
-if TYPE_CHECKING:
-    from python_ivm.refresh.model import Model
+from python_ivm.refresh.request import Output, Request, Step
 
 
-def refuse_loop_of_runs(model: Model, parsed: exp.Query) -> None:
+class Delayed(Protocol):
+    """What is asked of a model."""
+
+    request: Request
+    warehouse: CachedWarehouse
+    reading: Reading
+    named: list[TableReference]
+
+    @property
+    def delayed(self) -> bool:
+        """Whether it reads rows of the run before."""
+
+    def full_name(self, parts: tuple[str, ...]) -> tuple[str, ...]:
+        """A table's name with its catalog and schema."""
+
+
+def refuse_loop_of_runs(model: Delayed, parsed: exp.Query) -> None:
     """Rounds of a loop and steps of a model are not brought together.
 
     Raises:
@@ -33,7 +49,7 @@ def refuse_loop_of_runs(model: Model, parsed: exp.Query) -> None:
         )
 
 
-def refuse_reading_itself(model: Model) -> None:
+def refuse_reading_itself(model: Delayed) -> None:
     """Its own rows are read by its own name, and by no other way.
 
     Raises:
@@ -54,7 +70,7 @@ def refuse_reading_itself(model: Model) -> None:
             )
 
 
-def refuse_log_of_itself(model: Model) -> None:
+def refuse_log_of_itself(model: Delayed) -> None:
     """What a log's query was before follows from the sources alone.
 
     Raises:
@@ -70,7 +86,7 @@ def refuse_log_of_itself(model: Model) -> None:
         )
 
 
-def refuse_two_times(model: Model) -> None:
+def refuse_two_times(model: Delayed) -> None:
     """A source is read at one version.
 
     Raises:
@@ -87,7 +103,7 @@ def refuse_two_times(model: Model) -> None:
             )
 
 
-def refuse_new_rows_of_no_history(model: Model) -> None:
+def refuse_new_rows_of_no_history(model: Delayed) -> None:
     """What came since the last step is known of Delta tables alone.
 
     Raises:
