@@ -91,16 +91,14 @@ def consistency_query(
         return _replay(sql, body, state, columns, warehouse, runs, sample)
     if bookmark.log:
         return _replayed_log(sql, body, state, columns, warehouse, runs, sample)
-    pinned = _pinned(sql, bookmark)
     if not bookmark.maintained:
-        return _comparison(pinned, body, columns, sample)
+        return difference(sql, bookmark, body, columns, warehouse, sample)
+    shown = without_order(body)[0]
     model = _model(sql, warehouse)
     if model.program is not None:
-        shown = _behind_loop(model, bookmark)
-        return _comparison(without_order(shown)[0], without_order(body)[0], columns, sample)
-    chosen = one_of_several(sql, bookmark.sources, warehouse, bookmark.instant, bookmark.types)
-    expected = chosen or without_order(pinned)[0]
-    return _comparison(expected, without_order(body)[0], columns, sample)
+        expected = without_order(_behind_loop(model, bookmark))[0]
+        return _comparison(expected, shown, columns, sample)
+    return difference(sql, bookmark, shown, columns, warehouse, sample)
 
 
 def loop_to_run(view: tuple[str, ...], warehouse: Warehouse) -> LoopRun | None:
@@ -120,6 +118,34 @@ def loop_to_run(view: tuple[str, ...], warehouse: Warehouse) -> LoopRun | None:
         )
     model = _model(sql, warehouse)
     return model.loop_run(_at(model, bookmark.sources)) if model.program is not None else None
+
+
+def difference(
+    sql: str,
+    bookmark: Bookmark,
+    shown: str,
+    columns: Mapping[str, str],
+    warehouse: Warehouse,
+    sample: Sampled | None = None,
+) -> str:
+    """A query of the rows in which any rows differ from a query at the versions of a bookmark.
+
+    Args:
+        sql: The query over the tables below its views.
+        bookmark: The versions and the time, and what is known of types.
+        shown: The SQL of the rows, with the query's columns in their order.
+        columns: The query's columns and their types.
+        warehouse: Answers questions about tables.
+        sample: Which rows are compared; None means all.
+
+    Returns:
+        As :func:`consistency_query`.
+    """
+    pinned = _pinned(sql, bookmark)
+    if not bookmark.maintained:
+        return _comparison(pinned, shown, columns, sample)
+    chosen = one_of_several(sql, bookmark.sources, warehouse, bookmark.instant, bookmark.types)
+    return _comparison(chosen or without_order(pinned)[0], shown, columns, sample)
 
 
 def _built(

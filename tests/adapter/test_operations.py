@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,8 +12,9 @@ from click.testing import CliRunner, Result
 from dbt_common.exceptions import CompilationError
 
 from dbt.adapters.sparkivm.cli import main
-from dbt.adapters.sparkivm.operations import mixin, nodes, texts
+from dbt.adapters.sparkivm.operations import looks, mixin, nodes, rebuilding, texts
 from dbt.adapters.sparkivm.operations.history_query import COLUMNS, Past, query
+from python_ivm.errors import InvalidModel
 from python_ivm.operate.records import records
 from python_ivm.sources.history import Commit
 from tests.adapter.project_in_a_lake import MODELS, Adapter, node
@@ -160,6 +162,72 @@ def test_work_is_told_by_model(adapter: Adapter, selected: dict[str, Any]) -> No
     assert told("maintain", "--force")["sums"]["told"] == "forced"
     assert call("drop").exit_code == 1
     assert "sums: dropped sums" in call("drop", "--yes").stdout
+
+
+def test_tables_are_adopted_one_by_one(
+    adapter: Adapter, selected: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+
+    def adopt(self: Adapter, request: Any, **given: Any) -> looks.Adopted:
+        asked.append(given)
+        if request.model == "sums":
+            raise InvalidModel("it has a state already")
+        return looks.Adopted(request.model, "it is", done=True)
+
+    monkeypatch.setattr(Adapter, "ivm_adopt_one", adopt, raising=False)
+    selected["model.bag"] = CompilationError("no macro of this name")
+    outcome = call("adopt", "--trust", "--at", "s.x=5", "--at", "y=0")
+    assert outcome.exit_code == 1 and "above: it is" in outcome.stdout
+    assert "state already" in outcome.stdout and "no macro of this name" in outcome.stdout
+    assert asked[0] == {"versions": {"s.x": 5, "y": 0}, "trusted": True}
+    del selected["model.bag"], selected["model.sums"]
+    assert told("adopt")["above"]["done"] is True
+    assert call("adopt", "--at", "s.x").exit_code == 2
+
+
+def test_rebuilds_are_dbts_own(
+    adapter: Adapter, selected: dict[str, Any], graph: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    run(adapter.lake)
+    for name, made in graph["nodes"].items():
+        made["fqn"] = ["shop", name.removeprefix("model.")]
+    invoked: list[list[str]] = []
+
+    class Runner:
+        def invoke(self, arguments: list[str]) -> Any:
+            invoked.append(arguments)
+            results = [
+                SimpleNamespace(
+                    node=SimpleNamespace(name="sums"), status=status, message="m", execution_time=1
+                )
+                for status in (("success",) if len(invoked) == 1 else ("error",))
+            ]
+            return SimpleNamespace(exception=None, result=SimpleNamespace(results=results))
+
+    monkeypatch.setattr("dbt.cli.main.dbtRunner", Runner)
+    dry = call("rebuild", "--dry-run")
+    assert dry.exit_code == 0 and "FULL_REFRESH" in dry.stdout and not invoked
+    assert call("rebuild", "-s", "a", "b", "--vars", "{x: 1}").exit_code == 0
+    assert invoked[0][:5] == ["run", "--full-refresh", "--vars", "{x: 1}", "--select"]
+    assert sorted(invoked[0][5:]) == ["fqn:shop.above", "fqn:shop.bag", "fqn:shop.sums"]
+    failed = call("rebuild", "--format", "json")
+    assert failed.exit_code == 1 and invoked[1][:2] == ["--log-level", "none"]
+    assert json.loads(failed.stdout)["models"][0]["status"] == "error"
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        (["-s", "a", "b", "--target", "ci"], ["--target", "ci"]),
+        (["--select=a", "--exclude", "b", "-q"], ["-q"]),
+        (["--vars", "{a: 1}", "--selector", "nightly"], ["--vars", "{a: 1}"]),
+        (["--exclude", "a"], []),
+    ],
+)
+def test_what_selects_models_is_left_out(given: list[str], kept: list[str]) -> None:
+    assert rebuilding.without_selection(given) == kept
 
 
 def test_no_maintained_model_is_no_error(selected: dict[str, Any]) -> None:

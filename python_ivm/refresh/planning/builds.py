@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from python_ivm.errors import InvalidModel, IvmError, NotYetImplemented
 from python_ivm.parse.clock_calls import at
-from python_ivm.parse.parser import pin_versions, table_key
+from python_ivm.parse.parser import pin_versions
 from python_ivm.refresh import policy, statements
 from python_ivm.refresh.delays import log
 from python_ivm.refresh.delays import start as own_start
@@ -50,21 +50,7 @@ class Builds(Commits):
         if isinstance(how, Reason) and reason.code != "POLICY_FULL":
             reason = how  # what makes every refresh a rebuild is told first
         policy.refuse_under_strict(self.request, reason, feeds)
-        after = Bookmark(
-            query=self.model.query_hash,
-            fingerprint="",
-            refresh=number,
-            sources={key: change.post for key, change in current.items()},
-            model=".".join(self.request.view),
-            unversioned=self.model.unversioned(),
-            views=self.model.views,
-            instant=self.model.instant if self.model.asked else None,
-            project=self.request.project,
-            state=table_key(self.request.state),
-            shape=self.model.shape,
-            storage=self.request.storage.value(),
-            log=self.is_log,
-        )
+        after = self._bookmark_of_build(number, current)
         text = self.model.reading.text
         request, first, warnings = to_build(self.request, self.warehouse, how)
         self.told += warnings

@@ -113,6 +113,29 @@ class Commits:
         fence = statements.fence(self.request, after.refresh)
         return replace(statement, bookmark=after.text(), fence=fence)
 
+    def _bookmark_of_build(self, number: int, sources: Mapping[str, SourceChange]) -> Bookmark:
+        """The bookmark of a state that is built, without what depends on how it is maintained.
+
+        Args:
+            number: The refresh's number.
+            sources: The sources at the versions that it is built from.
+        """
+        return Bookmark(
+            query=self.model.query_hash,
+            fingerprint="",
+            refresh=number,
+            sources={key: change.post for key, change in sources.items()},
+            model=".".join(self.request.view),
+            unversioned=self.model.unversioned(),
+            views=self.model.views,
+            instant=self.model.instant if self.model.asked else None,
+            project=self.request.project,
+            state=table_key(self.request.state),
+            shape=self.model.shape,
+            storage=self.request.storage.value(),
+            log=self.is_log,
+        )
+
     def _tuned(self) -> list[Statement]:
         """What makes the MERGE cheaper where the last commit wrote large files."""
         if statements.DELETION_VECTORS in self.request.properties:

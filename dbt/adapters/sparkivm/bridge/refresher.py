@@ -193,6 +193,8 @@ class Refresher:
                 logger.debug(f"{request.model}: {statement.kind.value}")
                 if statement.writes_data:
                     self._commit(request, statement)
+                elif statement.kind is Kind.DROP_TABLE:
+                    self._drop_table()
                 else:
                     self._query(statement.sql)
 

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from dbt.adapters.sparkivm.bridge.relations import state_name
-from dbt.adapters.sparkivm.operations import looks, texts
+from dbt.adapters.sparkivm.operations import looks, rebuilding, texts
 from dbt.adapters.sparkivm.operations.mixin import parts_of
 from dbt.adapters.sparkivm.operations.nodes import is_maintained
 from dbt.adapters.sparkivm.operations.previews import previews, request
@@ -191,6 +191,73 @@ def maintain(arguments: Sequence[str], form: str, force: bool) -> None:
 
 
 @command
+@click.option("--dry-run", is_flag=True, help="Say what it would cost, and do nothing.")
+@_arguments
+def rebuild(arguments: Sequence[str], form: str, dry_run: bool) -> None:
+    """Build the selected maintained models anew, by `dbt run --full-refresh`; nothing is asked.
+
+    First it says what that costs. The exit code is 1 if a model could not be built.
+    """
+    with opened(arguments) as project:
+        graph = project.graph
+        found = previews(project.adapter, graph, project.compiled, look=False, full_refresh=True)
+        fqns = [n["fqn"] for u in project.compiled if is_maintained(n := graph["nodes"][u])]
+    if form == "text":
+        click.echo(texts.of_previews(found))
+    done = rebuilding.rebuild(arguments, fqns, quiet=form == "json") if fqns and not dry_run else []
+    if form == "json":
+        listed = {"costs": [asdict(p) for p in found], "models": [asdict(one) for one in done]}
+        print_json("rebuild", listed)
+    if any(one.status not in ("success", "warn") for one in done):
+        raise SystemExit(1)
+
+
+@command
+@click.option(
+    "--trust", is_flag=True, help="Do not compare: the table equals the query, you say so."
+)
+@click.option(
+    "--at",
+    "versions",
+    metavar="SOURCE=VERSION",
+    multiple=True,
+    help="The version of a source that the table stands for; the present one by default.",
+)
+@_arguments
+def adopt(arguments: Sequence[str], form: str, trust: bool, versions: Sequence[str]) -> None:
+    """Let the Delta table under each selected model's name become its state, if it equals it.
+
+    The exit code is 1 if a table was not adopted; it is then as it was.
+    """
+    at = dict(_version(told) for told in versions)
+    with opened(arguments) as project:
+        found = looks.adopted(
+            project.adapter, project.graph, project.compiled, versions=at, trusted=trust
+        )
+    if form == "json":
+        print_json("adopt", {"models": [asdict(one) for one in found]})
+    else:
+        _tell("adopt", form, [(one.model, one.told) for one in found])
+        for one in found:
+            for row in one.differing:
+                click.echo(f"{one.model}: {row}")
+    if any(not one.done for one in found):
+        raise SystemExit(1)
+
+
+def _version(told: str) -> tuple[str, int]:
+    """A source's name and its version.
+
+    Raises:
+        BadParameter: If it is not written so.
+    """
+    name, _, version = told.rpartition("=")
+    if not name or not version.isdigit():
+        raise click.BadParameter(f"{told} is not written as shop.orders=5", param_hint="--at")
+    return name, int(version)
+
+
+@command
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @_arguments
 def drop(arguments: Sequence[str], form: str, yes: bool) -> None:
@@ -275,4 +342,6 @@ def print_json(name: str, told: dict[str, Any]) -> None:
     click.echo(json.dumps({"command": name, "schema": SCHEMA, **told}, indent=2))
 
 
-COMMANDS = (preview, check, status, history, why, audit, maintain, drop, rename, report)
+COMMANDS = (
+    preview, check, status, history, why, audit, maintain, rebuild, adopt, drop, rename, report,
+)  # fmt: skip

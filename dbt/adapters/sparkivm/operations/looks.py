@@ -28,7 +28,7 @@ from python_ivm.refresh.request import Request
 
 T = TypeVar("T")
 
-_MOST_ROWS = 5
+MOST_ROWS = 5
 """So many rows that differ are shown."""
 
 
@@ -167,7 +167,7 @@ def audits(adapter: Any, graph: Graph, compiled: Compiled, parts: int, seed: int
         sampled, whole = (int(number) for number in counts.values())
         differing = adapter._ivm_query(f"SELECT * FROM (\n{planned.sql}\n) AS differing")
         told = statement(planned.unit, sampled, whole, len(differing))
-        shown = [{k: str(v) for k, v in row.items()} for row in differing[:_MOST_ROWS]]
+        shown = [{k: str(v) for k, v in row.items()} for row in differing[:MOST_ROWS]]
         return Audited(asked.model, told, not differing, sampled, whole, shown)
 
     return _each(adapter, graph, compiled, look, Audited)
@@ -200,21 +200,107 @@ def dropped(adapter: Any, graph: Graph, compiled: Compiled) -> list[tuple[str, s
     return _each(adapter, graph, compiled, drop, lambda name, why: (name, why))
 
 
-def _each(
+@dataclass(frozen=True)
+class Adopted:
+    """What became of a table that a model was to adopt.
+
+    Attributes:
+        model: The model's name.
+        told: What was done, or why nothing.
+        done: Whether it is the model's state now.
+        differing: Some of the rows in which table and query differ, as texts by column.
+    """
+
+    model: str
+    told: str
+    done: bool = False
+    differing: Sequence[Mapping[str, str]] = ()
+
+
+def adopted(
     adapter: Any,
     graph: Graph,
     compiled: Compiled,
-    look: Callable[[Request], T],
-    without: Callable[[str, str], T],
-) -> list[T]:
-    """What a look at each maintained model finds; in its place what is told where that fails."""
+    *,
+    versions: Mapping[str, int] | None = None,
+    trusted: bool = False,
+) -> list[Adopted]:
+    """Let the table under the name of each maintained model become its state.
+
+    Args:
+        adapter: dbt's, on an open connection.
+        graph: The project's nodes.
+        compiled: The models.
+        versions: The versions of sources that the tables stand for, by name; else the present ones.
+        trusted: Whether the tables are not compared with the queries.
+    """
+
+    def adopt(asked: Request) -> Adopted:
+        done: Adopted = adapter.ivm_adopt_one(asked, versions=versions or {}, trusted=trusted)
+        return done
+
+    return _each(adapter, graph, compiled, adopt, Adopted, reads_text=True)
+
+
+def rebuilt(adapter: Any, graph: Graph, compiled: Compiled) -> list[tuple[str, str, bool]]:
+    """Build each maintained model anew: its name, what was done, and whether it was.
+
+    No hooks run; grants and descriptions follow at the model's next run.
+
+    Args:
+        adapter: dbt's, on an open connection.
+        graph: The project's nodes.
+        compiled: The models.
+    """
     found = []
     for uid in in_order(graph, compiled):
         node, sql = graph["nodes"][uid], compiled[uid]
         if not is_maintained(node):
             continue
         try:
-            # A state tells of itself, though its model's text cannot be compiled now.
+            if isinstance(sql, Exception):
+                raise sql
+            asked = request(adapter, node, sql, full_refresh=True)
+            if asked.full_refresh is False:
+                found.append((node["name"], NOT_REBUILT, True))
+                continue
+            outcome = adapter.ivm_refresh(asked, graph)
+            found.append((node["name"], str(outcome.response), True))
+        except (DbtBaseException, IvmError) as error:
+            found.append((node["name"], str(getattr(error, "msg", error)), False))
+    return found
+
+
+NOT_REBUILT = "left as it is, as its config says full_refresh: false"
+
+
+def _each(
+    adapter: Any,
+    graph: Graph,
+    compiled: Compiled,
+    look: Callable[[Request], T],
+    without: Callable[[str, str], T],
+    *,
+    reads_text: bool = False,
+) -> list[T]:
+    """What a look at each maintained model finds; in its place what is told where that fails.
+
+    Args:
+        adapter: dbt's, on an open connection.
+        graph: The project's nodes.
+        compiled: The models.
+        look: Looks at one.
+        without: What is told of a model at which nobody can look: its name, and why.
+        reads_text: Whether nobody can where its text does not compile; a state tells of itself.
+    """
+    found = []
+    for uid in in_order(graph, compiled):
+        node, sql = graph["nodes"][uid], compiled[uid]
+        if not is_maintained(node):
+            continue
+        try:
+            if isinstance(sql, Exception) and reads_text:
+                raise sql
             text = "" if isinstance(sql, Exception) else sql
             found.append(look(request(adapter, node, text)))
         except (DbtBaseException, IvmError) as error:

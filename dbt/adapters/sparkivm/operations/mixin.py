@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dbt.adapters.base.meta import AdapterMeta, available
@@ -11,9 +11,12 @@ from dbt.adapters.contracts.relation import RelationType
 from dbt_common.exceptions import CompilationError
 
 from dbt.adapters.sparkivm.bridge.refresher import Refresher
+from dbt.adapters.sparkivm.log import warn
 from dbt.adapters.sparkivm.operations import looks, nodes
 from dbt.adapters.sparkivm.operations.history_query import Past, query
 from dbt.adapters.sparkivm.operations.previews import previews
+from python_ivm.errors import Conflict
+from python_ivm.operate.adoption import Adoption, adoption
 from python_ivm.operate.records import records
 from python_ivm.operate.renaming import renaming
 from python_ivm.parse.parser import table_key
@@ -147,6 +150,108 @@ class OperationsMixin(metaclass=AdapterMeta):
             raise CompilationError("\n".join(wrong))
         return [f"{one.model}: {one.told}" for one in found]
 
+    @available.parse(lambda *a, **k: [])
+    def ivm_adopt(
+        self,
+        graph: Mapping[str, Any],
+        models: Sequence[str] | str,
+        trust: bool = False,
+        versions: Mapping[str, int] | None = None,
+    ) -> list[str]:
+        """Let the tables under the names of maintained models become their states.
+
+        Args:
+            graph: The project's, as dbt gives it to Jinja.
+            models: The names of models.
+            trust: Whether the tables are not compared with the queries.
+            versions: The versions of sources that they stand for, by name; else the present ones.
+
+        Returns:
+            What to tell the user, line by line.
+
+        Raises:
+            CompilationError: If there is no model of a name, or a table is not adopted.
+        """
+        compiled = nodes.Texts(self, _named(graph, models))
+        found = looks.adopted(self, graph, compiled, versions=versions, trusted=trust)
+        return _done((one.model, one.told, one.done) for one in found)
+
+    @available.parse(lambda *a, **k: [])
+    def ivm_rebuild(self, graph: Mapping[str, Any], models: Sequence[str] | str) -> list[str]:
+        """Build maintained models anew; no hooks run.
+
+        Args:
+            graph: The project's, as dbt gives it to Jinja.
+            models: The names of models.
+
+        Returns:
+            What to tell the user, line by line.
+
+        Raises:
+            CompilationError: If there is no model of a name, or one could not be built.
+        """
+        compiled = nodes.Texts(self, _named(graph, models))
+        return _done(looks.rebuilt(self, graph, compiled))
+
+    def ivm_adopt_one(
+        self, request: Request, *, versions: Mapping[str, int], trusted: bool
+    ) -> looks.Adopted:
+        """Let the table under a model's name become its state.
+
+        Args:
+            request: The model.
+            versions: The versions of sources that the table stands for; else the present ones.
+            trusted: Whether it is not compared with the query.
+
+        Returns:
+            What was done; or why nothing, where the table does not equal the query.
+
+        Raises:
+            IvmError: If it cannot be adopted; if it was written meanwhile.
+        """
+        warehouse = self._ivm_warehouse()
+        planned = adoption(request, warehouse, request.view, versions=versions, trusted=trusted)
+        found = None if trusted else self._ivm_difference(request, planned)
+        if trusted and planned.repeated is not None:
+            again = self._ivm_query(f"SELECT count(*) AS n FROM (\n{planned.repeated}\n) AS again")
+            if again[0]["n"]:
+                told = f"{again[0]['n']:,} groups of the query are in the table more than once"
+                found = looks.Adopted(request.model, f"refused: {told}; {_ANEW}")
+        if found is not None:
+            return found
+        if planned.warning:
+            warn(f"{request.model}: {planned.warning.removeprefix(f'{request.model}: ')}")
+        existing = self.get_relation(None, *request.view)
+
+        def drop() -> None:
+            newest = warehouse.history(planned.table, 1)
+            if not newest or newest[0].version != planned.version:
+                self._ivm_query(f"DROP TABLE {relation_name(request.state)}")
+                raise Conflict(
+                    f"{relation_name(planned.table)} was written meanwhile",
+                    model=request.model,
+                    hint="It is as it was. Adopt it while nobody writes to it.",
+                )
+            self.drop_relation(existing)
+
+        refresher = Refresher(self._ivm_query, self._ivm_conf(), warehouse, drop)
+        refresher.run(request, planned.statements)
+        return looks.Adopted(request.model, planned.told, done=True)
+
+    def _ivm_difference(self, request: Request, planned: Adoption) -> looks.Adopted | None:
+        """What there is to say of a table that does not equal its model's query."""
+        each = "greatest(abs(expected_rows - actual_rows), 1)"
+        rows = self._ivm_query(
+            f"SELECT *, sum({each}) OVER () AS all_rows FROM (\n{planned.difference}\n) "
+            f"AS differing LIMIT {looks.MOST_ROWS}"
+        )
+        if not rows:
+            return None
+        number = int(rows[0]["all_rows"])
+        told = f"{number:,} row{'' if number == 1 else 's'} of table and query differ"
+        shown = [{k: str(v) for k, v in row.items() if k != "all_rows"} for row in rows]
+        return looks.Adopted(request.model, f"refused: {told}; {_ANEW}", differing=shown)
+
     def ivm_rename_one(self, request: Request, former: tuple[str, str], suffix: str) -> None:
         """Move the state of a model's former name to its present one.
 
@@ -189,6 +294,21 @@ class OperationsMixin(metaclass=AdapterMeta):
         return f"dropped {', '.join([*done, relation_name(state)])}"
 
 
+_ANEW = "the table is left as it is. dbt-sparkivm rebuild builds the model anew"
+
+
+def _done(told: Iterable[tuple[str, str, bool]]) -> list[str]:
+    """Lines to show, of work that was done for each model.
+
+    Raises:
+        CompilationError: If some was not.
+    """
+    found = [(f"{model}: {what}", done) for model, what, done in told]
+    if not all(done for _, done in found):
+        raise CompilationError("\n".join(line for line, _ in found))
+    return [line for line, _ in found]
+
+
 def parts_of(fraction: float) -> int:
     """Into how many parts a view falls, of which a fraction is one.
 
@@ -198,6 +318,17 @@ def parts_of(fraction: float) -> int:
     if not 0 < fraction <= 1:
         raise CompilationError("The fraction is a number above 0, and at most 1")
     return max(1, round(1 / fraction))
+
+
+def _named(graph: Mapping[str, Any], models: Sequence[str] | str) -> list[str]:
+    """The unique ids of models, of which at least one is named.
+
+    Raises:
+        CompilationError: If none is, or there is no model of a name.
+    """
+    if not models:
+        raise CompilationError("Name the models, as in --args '{models: [revenue]}'")
+    return _chosen(graph, models)
 
 
 def _chosen(graph: Mapping[str, Any], models: Sequence[str] | str) -> list[str]:
