@@ -75,6 +75,23 @@ class Statement:
         return self.kind in (Kind.BUILD, Kind.INSERT, Kind.MERGE, Kind.CLONE)
 
 
+@dataclass(frozen=True)
+class SourceRead:
+    """A source of a refresh.
+
+    Attributes:
+        source: Its name, with its schema.
+        before: Its version at the last refresh; None if all of its rows were read.
+        version: The version that was read.
+        rows: How many of its rows changed in between, as its history tells; None if it does not.
+    """
+
+    source: str
+    before: int | None
+    version: int
+    rows: int | None = None
+
+
 class Strategy(Enum):
     """How a model is refreshed."""
 
@@ -136,6 +153,7 @@ class Refresh:
         explanation: The reason in words.
         statements: What to run, in order; for a noop nothing that changes a row.
         ranges: The read versions of each source, such as ``orders@5→6``.
+        reads: The same of the sources that are tables, for programs.
         warning: What to warn of, if anything.
         sentence: What the log line says of the reason beside its code, if anything.
         again: Whether the refresh is to be planned again after the statements, for what is left.
@@ -154,6 +172,7 @@ class Refresh:
     is_bag: bool = False
     fallback: bool = False
     again: bool = False
+    reads: tuple[SourceRead, ...] = ()
 
     def noted(self, note: str, code: str) -> Refresh:
         """The same refresh with something more to say.
@@ -214,6 +233,7 @@ def together(steps: Sequence[Refresh]) -> Refresh:
         (built or wrote)[-1],
         statements=tuple(statement for step in steps for statement in step.statements),
         ranges=tuple(ranges),
+        reads=_read_in_all(steps),
         again=False,
     )
     points = sum(1 for step in steps if step.ranges)
@@ -222,6 +242,19 @@ def together(steps: Sequence[Refresh]) -> Refresh:
     told = f"in {points:,} steps"
     sentence = f"{whole.sentence}; {told}" if whole.sentence else told
     return replace(whole, explanation=f"{whole.explanation}, {told}", sentence=sentence)
+
+
+def _read_in_all(steps: Sequence[Refresh]) -> tuple[SourceRead, ...]:
+    """From where the first step read a source to where the last one did."""
+    found: dict[str, SourceRead] = {}
+    for read in (read for step in steps for read in step.reads):
+        first = found.get(read.source)
+        if first is not None:
+            counted = first.rows is not None and read.rows is not None
+            rows = (first.rows or 0) + (read.rows or 0) if counted else None
+            read = SourceRead(read.source, first.before, read.version, rows)
+        found[read.source] = read
+    return tuple(found.values())
 
 
 def _listed(ranges: Sequence[str]) -> str:

@@ -47,6 +47,7 @@ class SparkIvmCredentials(SparkCredentials):
             `spark://host:7077`, `yarn`, ...
         resident: whether dbt starts the project's resident Spark by itself, and leaves it running.
         resident_idle_minutes: after how long without use that one ends.
+        telemetry: who is told of each refresh: `otel`, `openlineage`, or both; nobody by default.
         server_side_parameters: Spark settings, as written by the user; the values of YAML
             (booleans, numbers) become Spark's texts. They win over every default of ours.
     """
@@ -55,6 +56,7 @@ class SparkIvmCredentials(SparkCredentials):
     master: str = "local[*]"
     resident: bool = False
     resident_idle_minutes: float = 30.0
+    telemetry: list[str] = field(default_factory=list)
     # dbt-spark says dict[str, str], and dbt then refuses a plain `true` or `8` of YAML.
     server_side_parameters: dict[str, Any] = field(default_factory=dict)
 
@@ -73,6 +75,8 @@ class SparkIvmCredentials(SparkCredentials):
         }
         self.master = self.server_side_parameters.get("spark.master", self.master)
         ansi = self.server_side_parameters.get(ANSI)
+        for name in self.telemetry:
+            extras.require(name, "telemetry", extras.TELEMETRY)
         if self.is_session or (self.host is not None and not self.is_connect):
             extras.require(self.method)  # before dbt-spark, whose advice names its own extras
         host = self.host

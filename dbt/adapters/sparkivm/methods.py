@@ -31,6 +31,7 @@ from dbt.adapters.sparkivm.commands.cloning import Cloner
 from dbt.adapters.sparkivm.configs.maintained import storage_of, typed_columns, warn_once
 from dbt.adapters.sparkivm.connection.session import SessionHandle
 from dbt.adapters.sparkivm.log import warn
+from dbt.adapters.sparkivm.telemetry.observing import observed
 from python_ivm.errors import IvmError
 from python_ivm.explain.explain import explain
 from python_ivm.loops.run import Relation
@@ -128,16 +129,20 @@ class IvmMixin(metaclass=AdapterMeta):
         conf = self._ivm_conf()
         with as_dbt_errors(request.model):
             warehouse = self._ivm_run_warehouse(request, graph, conf)
-        refresher = Refresher(
-            self._ivm_query,
-            conf,
-            warehouse,
-            lambda: self.drop_relation(view),
-            self._ivm_show(),
-            self._ivm_tuples,
-        )
-        with as_dbt_errors(request.model):
+        profile = self.config.credentials
+        watched = observed(profile.telemetry, request, profile.host or "")
+        with as_dbt_errors(request.model), watched as refreshing:
+            refresher = Refresher(
+                self._ivm_query,
+                conf,
+                warehouse,
+                lambda: self.drop_relation(view),
+                self._ivm_show(),
+                self._ivm_tuples,
+                refreshing.statement,
+            )
             outcome = refresher.refresh(request)
+            refreshing.response = outcome.response
         if request.options.auto_maintain and not request.partial:
             self.ivm_maintain_one(request)
         return outcome

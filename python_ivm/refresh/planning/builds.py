@@ -16,7 +16,7 @@ from python_ivm.refresh.lifecycle import public_view
 from python_ivm.refresh.lifecycle.storing import to_build
 from python_ivm.refresh.maintained import Maintained, maintained
 from python_ivm.refresh.model import Model
-from python_ivm.refresh.planning.commits import Commits, table_name
+from python_ivm.refresh.planning.commits import Commits, read_whole, table_name
 from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.statement import Refresh, Strategy
 from python_ivm.state.bookmark import Bookmark
@@ -90,6 +90,7 @@ class Builds(Commits):
             warning=policy.warning(self.request, reason, feeds, "rebuilt in full"),
             sentence=reason.text if reason.fallback else "",
             fallback=reason.fallback,
+            reads=read_whole(current),
         )
 
     def _to_first_point(self) -> None:
@@ -227,6 +228,7 @@ class Builds(Commits):
             planned,
             tuple(f"{table_name(key)}@{change.post.version}" for key, change in current.items()),
             warning=policy.warning(self.request, reason, feeds, "rebuilt in full"),
+            reads=read_whole(current),
         )
 
 

@@ -14,7 +14,7 @@ from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import Output, Request, Warehouse
-from python_ivm.refresh.statement import Refresh, Statement, Strategy
+from python_ivm.refresh.statement import Refresh, SourceRead, Statement, Strategy
 from python_ivm.sources.clock import Clock
 from python_ivm.sources.history import SourceChange
 from python_ivm.state.bookmark import Bookmark
@@ -71,6 +71,10 @@ class Commits:
             sentence=why.text if strategy is Strategy.RECOMPUTE else "",
             is_bag=layout.is_bag,
             fallback=why.fallback and strategy is Strategy.RECOMPUTE,
+            reads=tuple(
+                SourceRead(key, bookmark.sources[key].version, change.post.version, change.rows)
+                for key, change in read.items()
+            ),
         )
 
     def _looped(self, strategy: Strategy) -> list[Statement]:
@@ -203,6 +207,11 @@ class Commits:
 
 _LARGE_FILES = 2**20
 """Bytes of files from which on it pays to mark rows as deleted, which takes jobs of its own."""
+
+
+def read_whole(sources: Mapping[str, SourceChange]) -> tuple[SourceRead, ...]:
+    """What a build reads."""
+    return tuple(SourceRead(key, None, change.post.version) for key, change in sources.items())
 
 
 def table_name(key: str) -> str:

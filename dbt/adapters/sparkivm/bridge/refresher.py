@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import asdict, dataclass, replace
 
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
@@ -101,6 +101,7 @@ class Refresher:
         drop_table: Drops the table under the view's name, and lets dbt know.
         show: Makes a temporary view of a loop's rows; None writes them into a statement.
         tuples: Runs a query of maybe many rows, and gives their values.
+        observe: Is told of each statement while it runs.
     """
 
     def __init__(
@@ -111,9 +112,11 @@ class Refresher:
         drop_table: Callable[[], None],
         show: Callable[[Relation], None] | None = None,
         tuples: Ask | None = None,
+        observe: Callable[[Kind], AbstractContextManager[object]] = nullcontext,
     ) -> None:
         """Take what runs statements."""
         self._tuples = tuples or (lambda sql: [tuple(row.values()) for row in query(sql)])
+        self._observe = observe
         self._show = show or (lambda relation: query(relation.view()))
         self._query = query
         self._conf = conf
@@ -218,16 +221,17 @@ class Refresher:
             logger.debug(f"{request.model}: {statement.kind.value}")
             if cut and statement.bookmark is not None:
                 statement = replace(statement, bookmark=cut_off(statement.bookmark))
-            if statement.kind is Kind.DROP_TABLE:
-                self._drop_table()
-            elif statement.loop is not None:
-                with executed(self._conf, statement.execution):
-                    cut, told = self._run_loop(statement.loop)
-                refresh = refresh.noted(told, refresh.reason)
-            elif statement.writes_data:
-                written = self._commit(request, statement) or written
-            else:
-                self._query(statement.sql)
+            with self._observe(statement.kind):
+                if statement.kind is Kind.DROP_TABLE:
+                    self._drop_table()
+                elif statement.loop is not None:
+                    with executed(self._conf, statement.execution):
+                        cut, told = self._run_loop(statement.loop)
+                    refresh = refresh.noted(told, refresh.reason)
+                elif statement.writes_data:
+                    written = self._commit(request, statement) or written
+                else:
+                    self._query(statement.sql)
         return refresh, written
 
     def _run_loop(self, loop: LoopRun) -> tuple[bool, str]:
@@ -305,6 +309,8 @@ def _response(refresh: Refresh, written: Counts | None) -> RefreshResponse:
         explanation=refresh.explanation,
         warning=refresh.warning,
         sources=list(refresh.ranges),
+        fallback=refresh.fallback,
+        reads=[asdict(read) for read in refresh.reads],
     )
     if refresh.strategy is Strategy.FULL and written is not None:
         response.rows_affected = written.total

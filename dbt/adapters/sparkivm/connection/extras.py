@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.util import find_spec
 
 from dbt_common.exceptions import DbtRuntimeError
@@ -16,18 +17,39 @@ MODULES = {
 """Method to the modules that it imports. The extra of the same name brings them."""
 
 
-def require(method: str) -> None:
-    """Make sure that what a method imports is installed.
+TELEMETRY = {
+    "otel": ("opentelemetry.sdk", "opentelemetry.exporter"),
+    "openlineage": ("openlineage.client",),
+}
+"""The same of who is told of refreshes."""
+
+
+def require(
+    method: str, key: str = "method", modules: Mapping[str, tuple[str, ...]] = MODULES
+) -> None:
+    """Make sure that what a word of the profile needs is installed.
 
     Args:
-        method: as in the profile.
+        method: the word, such as a method.
+        key: the profile's key.
+        modules: what each word needs.
 
     Raises:
-        DbtRuntimeError: names what is missing, and the command that installs it.
+        DbtRuntimeError: names what is missing, and the command that installs it; or there is no
+            such word.
     """
-    missing = [name for name in MODULES.get(method, ()) if find_spec(name) is None]
+    if key != "method" and method not in modules:
+        raise DbtRuntimeError(f"{key}: {method} is unknown: it is a list of {', '.join(modules)}")
+    missing = [name for name in modules.get(method, ()) if not _is_there(name)]
     if missing:
         raise DbtRuntimeError(
-            f"method: {method} needs further packages: pip install 'dbt-sparkivm[{method}]'. "
+            f"{key}: {method} needs further packages: pip install 'dbt-sparkivm[{method}]'. "
             f"(Not installed: {', '.join(missing)}.)"
         )
+
+
+def _is_there(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except (ModuleNotFoundError, ValueError):  # of the package that it is in
+        return False

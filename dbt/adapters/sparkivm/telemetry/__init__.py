@@ -1,0 +1,1 @@
+"""What others are told of refreshes, where it is wanted: OpenTelemetry and OpenLineage."""
