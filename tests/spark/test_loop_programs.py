@@ -16,11 +16,8 @@ from tests.spark.workbench import FEED, Bench, View
 
 pytestmark = [pytest.mark.spark, pytest.mark.thorough]
 
-SLOW = {6, 10, 13, 14, 42, 45, 50}
-SEEDS = [seed for seed in range(80) if seed not in SLOW]
+SLOW = {6, 10, 13, 14, 39, 42, 62, 64, 70}  # these take minutes, or have no end
 LIMITS = {"ivm_max_rounds": 60, "ivm_max_rows": 2000}
-PROGRAMS = 30
-"""So many that can be run; others are passed over."""
 
 
 def write(bench: Bench, lake: Lake, name: str) -> None:
@@ -35,7 +32,7 @@ def write(bench: Bench, lake: Lake, name: str) -> None:
 
 
 def through_changes(bench: Bench, name: str, seed: int) -> bool:
-    """Refresh one program through two changes; whether it could be run."""
+    """Build one program, and refresh it after a change; whether it could be run."""
     random = Random(seed)
     bindings, main = program(random)
     lake = Lake()
@@ -47,7 +44,7 @@ def through_changes(bench: Bench, name: str, seed: int) -> bool:
         return False
     view = View(bench, name, re.sub(r"\bs\.([tu])\b", rf"{bench.schema}.\1", sql), {**LIMITS})
     ran = False
-    for _ in range(3):
+    for _ in range(2):
         try:
             expected = evaluate(lake.db, bindings, main)
         except NotEnded:
@@ -69,14 +66,12 @@ def through_changes(bench: Bench, name: str, seed: int) -> bool:
     return ran
 
 
-def test_random_programs(bench: Bench) -> None:
+@pytest.mark.parametrize("first", [0, 30, 60])
+def test_random_programs(bench: Bench, first: int) -> None:
+    """Thirty seeds each; of all ninety some fifty programs can be run, and end."""
     for table in "tu":
         bench.sql(f"create table {table} (a int, b int) using delta {FEED}")
-    ran: list[int] = []
-    for seed in SEEDS:
-        if len(ran) == PROGRAMS:
-            break
-        if through_changes(bench, f"m{seed}", seed):
-            ran.append(seed)
+    seeds = [seed for seed in range(first, first + 30) if seed not in SLOW]
+    ran = [seed for seed in seeds if through_changes(bench, f"m{seed}", seed)]
     print(f"{len(ran)} programs ran: {ran}")
-    assert len(ran) == PROGRAMS, ran
+    assert len(ran) >= 10
