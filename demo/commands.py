@@ -75,16 +75,19 @@ class Dbt:
         models = (_model(result) for result in results)
         return Run({model.name: model for model in sorted(models, key=lambda m: m.name)})
 
-    def report(self, file: Path) -> None:
+    def report(self, file: Path, *options: str) -> None:
         """`dbt-sparkivm report`.
 
         Args:
             file: where the page goes.
+            options: which models it shows.
 
         Raises:
             SystemExit: it failed.
         """
-        outcome = CliRunner().invoke(sparkivm, ["report", "--output", str(file), *self._places])
+        outcome = CliRunner().invoke(
+            sparkivm, ["report", "--output", str(file), *options, *self._places]
+        )
         if outcome.exit_code != 0:
             raise SystemExit(f"dbt-sparkivm report failed:\n{outcome.output}{outcome.exception!r}")
 

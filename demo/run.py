@@ -97,7 +97,7 @@ class Demo:
         told = COLD.format(build=build.seconds, first=first.seconds)
         self.console.print(f"[dim]{told}[/]")
         self._say("A page of all that", "dbt-sparkivm report")
-        self.dbt.report(PAGE)
+        self.dbt.report(PAGE, *select)
         self._farewell(time.monotonic() - started)
 
     def _load(self) -> Any:

@@ -65,6 +65,11 @@ class Days:
     dbt: Callable[..., Sequence[Any]]
     select: tuple[str, ...] = ("*",)
 
+    @property
+    def selected(self) -> tuple[str, ...]:
+        """The options that say what is built; tests of other models are left out."""
+        return ("--select", *self.select, "--indirect-selection", "cautious")
+
     def go_by(self, numbers: Sequence[int]) -> Iterator[Outcome]:
         """Each day's outcome, first that of the first build.
 
@@ -88,10 +93,11 @@ class Days:
             AssertionError: A model does not equal its query, both ways; with the rows.
             RuntimeError: A command of dbt's failed, a test of the project's among them.
         """
-        selected = ("--select", *self.select)
-        refreshed = {r.node.name: r for r in self.dbt("build", *selected) if _maintained(r)}
+        refreshed = {r.node.name: r for r in self.dbt("build", *self.selected) if _maintained(r)}
         others = ("--exclude-resource-type", "snapshot", "--exclude-resource-type", "test")
-        rebuilt = self.dbt("build", *selected, "--full-refresh", "--target", "rebuilt", *others)
+        rebuilt = self.dbt(
+            "build", *self.selected, "--full-refresh", "--target", "rebuilt", *others
+        )
         seconds = sum(r.execution_time for r in rebuilt if r.node.name in refreshed)
         for name in sorted(refreshed.keys() - NOT_COMPARED):
             self.compare(name, number)

@@ -36,7 +36,7 @@ def days_of(make_project: MakeProject, orders: int, select: tuple[str, ...] = ("
 def test_a_day_of_all_kinds_of_changes(make_project: MakeProject) -> None:
     days = days_of(make_project, 60, SOME)
     days.shop.open()
-    days.dbt("build", "--select", *SOME)
+    days.dbt("build", *days.selected)
     told = [what for number in (7, 10, 12, 20) for what in days.shop.day(number)]
     assert len(set(told)) == 7
     outcome = days.build(20, told)
