@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from python_ivm.errors import InvalidModel
 from python_ivm.functions.comparable import comparable
+from python_ivm.operate.unbuilt import unbuilt
 from python_ivm.refresh.consistency import consistency_query
 from python_ivm.refresh.maintained import Maintained, maintained
 from python_ivm.refresh.metadata import versions
@@ -75,7 +76,8 @@ def _keys(request: Request, warehouse: CachedWarehouse) -> frozenset[str]:
     """The view's columns that name a group, in lower case; none where they do not name one."""
     found = versions.state_history(warehouse, request.state)
     if found.bookmark is None:
-        raise InvalidModel("It is not built yet", model=request.model, hint="Run the model.")
+        told = unbuilt(found)
+        raise InvalidModel(told[0].upper() + told[1:], model=request.model, hint="Run the model.")
     if not found.bookmark.maintained:
         return frozenset()
     how = maintained(Model(request, warehouse, found), found.bookmark.types)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from python_ivm.operate.unbuilt import unbuilt
 from python_ivm.refresh import statements
 from python_ivm.refresh.lifecycle.ownership import refuse_state_of_another_model
 from python_ivm.refresh.metadata.versions import state_history
@@ -58,7 +59,7 @@ def maintenance(
     found = state_history(warehouse, request.state)
     bookmark = found.bookmark
     if bookmark is None:
-        return Maintenance(told="it is not built yet")
+        return Maintenance(told=unbuilt(found))
     refuse_state_of_another_model(request, bookmark)
     if not found.intact:
         return Maintenance(told="its state was written by something else; the next run builds it")

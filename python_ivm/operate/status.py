@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 from python_ivm.operate.pending import Pending, pending
 from python_ivm.operate.records import Record, records
+from python_ivm.operate.unbuilt import unbuilt
 from python_ivm.parse.parser import table_key
 from python_ivm.refresh.metadata.versions import state_history
 from python_ivm.refresh.request import Request, Warehouse
-from python_ivm.sources.history import is_bookmark
-from python_ivm.state.bookmark import is_newer
 
 _COMMITS = 32
 """So many commits of a state are looked at, which a log tells without a job."""
@@ -51,17 +50,9 @@ def status(request: Request, warehouse: Warehouse) -> Status:
     """
     name = table_key(request.state)
     commits = warehouse.history(request.state, _COMMITS)
-    if not commits:
-        return Status(request.model, name, None, trouble=("it is not built yet",))
-    newest = next((c.user_metadata for c in commits if is_bookmark(c.user_metadata)), None)
-    if is_newer(newest):
-        told = "its state was written by a newer version of dbt-sparkivm: install that one, or the "
-        told += "next run builds it anew"
-        return Status(request.model, name, None, trouble=(told,))
     found = state_history(warehouse, request.state)
-    if found.bookmark is None:
-        told = "its state has no bookmark that can be read: the next run builds it anew"
-        return Status(request.model, name, None, trouble=(told,))
+    if found.bookmark is None or not commits:
+        return Status(request.model, name, None, trouble=(unbuilt(found),))
     past = records(commits) or records(warehouse.history(request.state, None) or ())
     sources = tuple(
         pending(warehouse, tuple(key.split(".")), version)

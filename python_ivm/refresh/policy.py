@@ -11,7 +11,9 @@ from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import Policy, Request, Warehouse
 from python_ivm.render.sources import relation_name
 
-_ALWAYS_WARN = frozenset({"SOURCE_NOT_DELTA", "STATE_MODIFIED", "PLANNER_ERROR", "NOT_PARSED"})
+_ALWAYS_WARN = frozenset(
+    {"SOURCE_NOT_DELTA", "STATE_MODIFIED", "STATE_NEWER", "PLANNER_ERROR", "NOT_PARSED"}
+)
 _OF_THE_QUERY = frozenset({"NOT_YET_IMPLEMENTED", "NOT_PARSED", "SOURCE_NOT_DELTA"})
 
 

@@ -240,7 +240,7 @@ class Planner(Recomputes):
         if self.request.full_refresh and bookmark is not None:
             return Reason("FULL_REFRESH", "asked for by full_refresh", False)
         if bookmark is None:
-            return _FIRST
+            return _NEWER if self.model.found.newer else _FIRST
         if not intact:
             return Reason(
                 "STATE_MODIFIED",
@@ -347,6 +347,7 @@ class Planner(Recomputes):
 _LONGEST = 200
 """Characters of the sentence that a commit keeps."""
 _FIRST = Reason("FIRST_BUILD", "first build", False)
+_NEWER = Reason("STATE_NEWER", "the state was written by a newer version of dbt-sparkivm")
 _CHEAPER = Reason("CHEAPER", "to follow what changed would read more", False)
 """No fallback, though all rows are read: a refresh is wanted because it costs less."""
 _LOOP = Reason("LOOP", "the loop is run anew over its sources", False)

@@ -231,6 +231,7 @@ class Found:
     Attributes:
         bookmark: The newest bookmark, if there is one.
         commit: Its commit.
+        newer: Whether the newest bookmark is of a format that is yet to come.
         intact: Whether nothing but the refreshes wrote rows since it.
         version: The state's version; None if there is no state.
         steady: The sources that have probably not changed, by planner key: those that the last
@@ -242,6 +243,7 @@ class Found:
     version: int | None
     steady: frozenset[str] = frozenset()
     commit: Commit | None = None
+    newer: bool = False
 
 
 NOT_BUILT = Found(None, True, None)
@@ -256,6 +258,8 @@ def newest(commits: Sequence[Commit]) -> Found:
         if bookmark is not None:
             steady = _steady(bookmark, commit, commits[number + 1 :])
             return Found(bookmark, intact, version, steady, commit)
+        if is_newer(commit.user_metadata):
+            return Found(None, False, version, newer=True)
         if commit.change is not Change.NONE:
             intact = False
     return Found(None, False, version)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from dbt_common.exceptions import CompilationError
+from dbt_common.exceptions import CompilationError, DbtDatabaseError
 
 from dbt.adapters.sparkivm.cli import main
 from dbt.adapters.sparkivm.operations import looks, mixin, nodes, rebuilding, texts
@@ -131,6 +132,40 @@ def test_states_that_cannot_be_read_are_told_of(adapter: Adapter, selected: dict
     trouble = {name: " ".join(s["trouble"]) for name, s in told("status").items()}
     assert "newer version" in trouble["sums"] and "something else" in trouble["bag"]
     assert "no bookmark" in trouble["above"]
+    past = {name: one["trouble"] for name, one in told("history").items()}
+    assert "newer version" in past["sums"] and "no bookmark" in past["above"] and not past["bag"]
+    assert "newer version" in call("why", "sums").stdout
+    audited = {name: one["told"] for name, one in told("audit").items()}
+    assert "newer version" in audited["sums"] and "no bookmark" in audited["above"]
+    assert told("preview")["sums"]["reason"] == "STATE_NEWER"
+    assert told("preview")["sums"]["fallback"] is True
+
+
+def test_one_whose_history_cannot_be_read_is_told_of_alone(
+    adapter: Adapter, selected: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    run(adapter.lake)
+    history = Lake.history
+
+    def torn(self: Lake, parts: tuple[str, ...], limit: int | None) -> Any:
+        if parts[-1] == "sums__ivm_state":
+            raise DbtDatabaseError("[DELTA_LOG] is torn\nmany\nmore lines")
+        if parts[-1] == "bag__ivm_state":
+            raise KeyError("a bug")
+        return history(self, parts, limit)
+
+    monkeypatch.setattr(Lake, "history", torn)
+    for command, field in (("status", "trouble"), ("history", "trouble"), ("audit", "told")):
+        found = {name: str(model[field]) for name, model in told(command).items()}
+        assert "DELTA_LOG] is torn" in found["sums"] and "more lines" not in found["sums"], command
+        assert "KeyError" in found["bag"], command
+        assert ("torn" in found["above"]) == (command != "history"), "it reads sums"
+    found = told("preview")
+    assert found["sums"]["strategy"] == found["bag"]["strategy"] == "error"
+    page = tmp_path / "page.html"
+    assert call("report", "--output", str(page)).exit_code == 0
+    assert "is torn" in page.read_text()
+    assert set(told("check")) == set(MODELS)
 
 
 def test_the_verdicts_of_a_check(adapter: Adapter, selected: dict[str, Any]) -> None:

@@ -22,7 +22,7 @@ def refuse_foreign_table(request: Request, warehouse: Warehouse) -> None:
         _refuse_taken_location(request, warehouse)
         return
     own = warehouse.history(state, 1) and QUERY in warehouse.properties(state)
-    if not own:
+    if not own and not state_history(warehouse, state).newer:
         raise InvalidModel(
             f"{relation_name(state)} exists and is no state of a maintained model",
             hint="Drop it, or give the model another ivm_state_suffix.",

@@ -33,7 +33,11 @@ def state_history(warehouse: Warehouse, state: tuple[str, ...]) -> Found:
         if not commits:
             return NOT_BUILT
         found = newest(commits)
-        if found.bookmark is not None or (limit is not None and len(commits) < limit):
+        if (
+            found.bookmark is not None
+            or found.newer
+            or (limit is not None and len(commits) < limit)
+        ):
             break
     return found
 

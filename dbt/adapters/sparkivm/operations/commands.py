@@ -144,7 +144,8 @@ def why(arguments: Sequence[str], form: str, model: str) -> None:
         ]
         print_json("why", {"models": listed})
     elif told:
-        click.echo("\n".join(texts.of_fallback(*one) for one in told))
+        without = {name: f"{name}: {trouble.rstrip('.')}." for name, _, trouble in past if trouble}
+        click.echo("\n".join(without.get(one[0]) or texts.of_fallback(*one) for one in told))
     else:
         raise click.ClickException(f"{model} names no maintained model.")
 
@@ -314,8 +315,8 @@ def report(arguments: Sequence[str], output: Path, results: Path | None) -> None
     """Write a page that shows the project's models, or a run: graph, trends, plans."""
     run = read(results) if results is not None else None
     with opened(arguments) as project:
-        found = contents(project.adapter, project.graph, project.compiled, run)
         config = project.adapter.config
+        found = contents(project.adapter, project.graph, project.compiled, run)
         written = html(config.project_name, found, config.credentials.secrets())
     output.parent.mkdir(parents=True, exist_ok=True)
     output.write_text(written, encoding="utf-8")

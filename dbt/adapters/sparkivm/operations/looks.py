@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtBaseException
 
 from dbt.adapters.sparkivm.operations.nodes import (
@@ -23,8 +25,12 @@ from python_ivm.operate.check import REFUSED, Check, check
 from python_ivm.operate.maintenance import Maintenance
 from python_ivm.operate.records import Record, records
 from python_ivm.operate.status import Status, status
+from python_ivm.operate.unbuilt import unbuilt
 from python_ivm.parse.parser import quoted_name
+from python_ivm.refresh.metadata.versions import state_history
 from python_ivm.refresh.request import Request
+
+logger = AdapterLogger("SparkIvm")
 
 T = TypeVar("T")
 
@@ -52,8 +58,8 @@ def checks(adapter: Any, graph: Graph, compiled: Compiled) -> list[Check]:
             continue
         try:
             told = check(request(adapter, node, sql), ahead)
-        except (DbtBaseException, IvmError) as error:
-            told = Check(node["name"], REFUSED, type(error).__name__, str(error))
+        except Exception as error:  # whatever it is, the others are looked at
+            told = Check(node["name"], REFUSED, type(error).__name__, in_short(error))
         found.append(replace(told, advice=(*told.advice, *_replaced(graph, uid))))
         if told.verdict != REFUSED:
             _stand_in(adapter, ahead, node, sql)
@@ -122,9 +128,9 @@ def histories(
     warehouse = adapter._ivm_warehouse()
 
     def look(asked: Request) -> tuple[str, list[Record], str]:
-        commits = warehouse.history(asked.state, most)
-        found = records(commits or ())
-        return asked.model, found, "" if found else "it was not refreshed yet"
+        found = records(warehouse.history(asked.state, most) or ())
+        stands = state_history(warehouse, asked.state)
+        return asked.model, found, unbuilt(stands) if stands.bookmark is None else ""
 
     return _each(adapter, graph, compiled, look, lambda name, why: (name, [], why))
 
@@ -303,6 +309,15 @@ def _each(
                 raise sql
             text = "" if isinstance(sql, Exception) else sql
             found.append(look(request(adapter, node, text)))
-        except (DbtBaseException, IvmError) as error:
-            found.append(without(node["name"], str(getattr(error, "msg", error))))
+        except Exception as error:  # whatever it is, the others are looked at
+            found.append(without(node["name"], in_short(error)))
     return found
+
+
+def in_short(error: Exception) -> str:
+    """What an error says, without Spark's hints, of which some have many lines."""
+    if not isinstance(error, (DbtBaseException, IvmError)):
+        logger.debug(f"{traceback.format_exc()}")
+        return f"{type(error).__name__}: {error}"
+    told = str(getattr(error, "msg", error)).strip()
+    return told if isinstance(error, IvmError) else told.partition("\n")[0]

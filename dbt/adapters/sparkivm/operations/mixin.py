@@ -8,7 +8,7 @@ from typing import Any
 
 from dbt.adapters.base.meta import AdapterMeta, available
 from dbt.adapters.contracts.relation import RelationType
-from dbt_common.exceptions import CompilationError
+from dbt_common.exceptions import CompilationError, DbtBaseException
 
 from dbt.adapters.sparkivm.bridge.refresher import Refresher
 from dbt.adapters.sparkivm.log import warn
@@ -19,6 +19,7 @@ from python_ivm.errors import Conflict
 from python_ivm.operate.adoption import Adoption, adoption
 from python_ivm.operate.records import records
 from python_ivm.operate.renaming import renaming
+from python_ivm.operate.unbuilt import unbuilt
 from python_ivm.parse.parser import table_key
 from python_ivm.refresh.lifecycle.orphans import reads_state
 from python_ivm.refresh.lifecycle.ownership import refuse_state_of_another_model
@@ -95,7 +96,11 @@ class OperationsMixin(metaclass=AdapterMeta):
         for node in nodes.maintained(graph).values() if graph is not None else ():
             view = (node["schema"], node["alias"])
             state = self._ivm_state(node, view, node["config"])
-            past = records(warehouse.history(state, None) or ())
+            try:
+                past = records(warehouse.history(state, None) or ())
+            except DbtBaseException as error:
+                warn(f"{node['name']}: its history cannot be read: {looks.in_short(error)}")
+                continue
             found.append(Past(table_key(view), table_key(state), past))
         return query(found, since or {})
 
@@ -280,7 +285,10 @@ class OperationsMixin(metaclass=AdapterMeta):
             IvmError: If the state is another model's.
         """
         warehouse, state = self._ivm_warehouse(), request.state
-        bookmark = state_history(warehouse, state).bookmark
+        found = state_history(warehouse, state)
+        bookmark = found.bookmark
+        if found.newer:
+            return f"{unbuilt(found)}; kept"
         if bookmark is None:
             missing = warehouse.columns(state) is None
             return "it is not built" if missing else f"{relation_name(state)} is no state; kept"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from dbt_common.exceptions import DbtBaseException
-
 from dbt.adapters.sparkivm.operations.nodes import (
     Compiled,
     Graph,
@@ -64,7 +62,7 @@ def _preview(
     try:
         asked = request(adapter, node, sql, full_refresh=full_refresh)
         return preview(asked, ahead, _unbuilt(adapter, graph, compiled, uid))
-    except DbtBaseException as error:
+    except Exception as error:  # whatever it is, the others are looked at
         return failed(node["name"], error)
 
 

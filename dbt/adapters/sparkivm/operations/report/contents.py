@@ -7,14 +7,11 @@ from dataclasses import asdict
 from datetime import datetime, timezone
 from typing import Any
 
-from dbt_common.exceptions import DbtBaseException
-
 from dbt.adapters.sparkivm.operations import looks
 from dbt.adapters.sparkivm.operations.nodes import Compiled, Graph, is_maintained, relations_read
 from dbt.adapters.sparkivm.operations.previews import previews, request
 from dbt.adapters.sparkivm.operations.report.run import Run
 from dbt.adapters.sparkivm.operations.totals import totals
-from python_ivm.errors import IvmError
 from python_ivm.explain.picture import Picture, picture
 from python_ivm.operate.records import Record
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
@@ -79,8 +76,8 @@ def _picture(adapter: Any, node: Mapping[str, Any], sql: str | Exception) -> Pic
         return Picture(trouble=str(sql))
     try:
         return picture(request(adapter, node, sql), adapter._ivm_warehouse())
-    except (DbtBaseException, IvmError) as error:
-        return Picture(trouble=str(getattr(error, "msg", error)))
+    except Exception as error:  # whatever it is, the others are drawn
+        return Picture(trouble=looks.in_short(error))
 
 
 def _last_full(past: Sequence[Record]) -> float | None:
