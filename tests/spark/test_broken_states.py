@@ -33,7 +33,7 @@ def broken(project: DbtProject) -> DbtProject:
     project.sql("drop view viewless")
     metadata = "spark.databricks.delta.commitInfo.userMetadata"
     project.session.conf.set(metadata, json.dumps({"ivm": 999}).replace(" ", ""))
-    project.sql("create or replace table newer__ivm_state using delta as select 1 as one")
+    project.sql("update newer__ivm_state set total = total")
     project.session.conf.unset(metadata)
     logs = {name: folder(project, f"{name}__ivm_state") for name in ("missing", "torn")}
     for log in logs.values():

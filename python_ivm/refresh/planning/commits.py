@@ -202,7 +202,17 @@ class Commits:
         if not commits or view is None:
             return []
         pinned = pin_versions(view.text, {table_key(self.request.state): commits[0].version})
-        return [statements.keep_view(self.request, pinned)] if pinned != view.text else []
+        if pinned == view.text or not self._is_readable(pinned):
+            return []
+        return [statements.keep_view(self.request, pinned)]
+
+    def _is_readable(self, text: str) -> bool:
+        """Whether a view of this text could be read; not where the state lost its columns."""
+        try:
+            self.warehouse.describe(text)
+        except Exception:
+            return False
+        return True
 
 
 _LARGE_FILES = 2**20

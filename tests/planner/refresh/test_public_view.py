@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -168,6 +169,22 @@ def test_the_view_that_a_killed_rebuild_left_is_made_without_another_one(xs: Lak
     assert (again.strategy, again.reason) == (Strategy.NOOP, "VIEW_MISSING")
     assert kinds(again) == [Kind.CREATE_VIEW]
     xs.check("m")
+
+
+def test_a_view_over_a_state_that_lost_its_columns_does_not_stop_a_rebuild(
+    xs: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    xs.run("m", SQL)
+    changed = SQL.replace("sum(v) as t", "max(v) as hi")
+    describe = Lake.describe
+
+    def described(self: Lake, sql: str) -> Sequence[tuple[str, str]]:
+        if "VERSION AS OF" in sql and "__ivm_state" in sql:
+            raise ValueError("there is no column t")
+        return describe(self, sql)
+
+    monkeypatch.setattr(Lake, "describe", described)
+    assert kinds(plan_refresh(xs.request("m", changed), xs)) == [Kind.BUILD, Kind.CREATE_VIEW]
 
 
 def test_the_view_left_by_a_run_that_was_killed_before_its_build(xs: Lake) -> None:
