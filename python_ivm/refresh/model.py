@@ -426,7 +426,9 @@ class Model:
         return next((table.parts for table in self.tables if table.key == source), None)
 
     def _with_names(self, table: TableReference, change: SourceChange) -> SourceChange:
-        by_path = table.last or table.key == self.own_key
+        # Of a table that has two feeds Spark takes one for another read of it.
+        two_feeds = any(other.last and other.key_now == table.key for other in self.tables)
+        by_path = table.last or two_feeds or table.key == self.own_key
         return replace(
             change,
             stored=self._catalog.hidden.get(table.key_now, {}),
