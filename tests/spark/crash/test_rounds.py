@@ -129,7 +129,10 @@ STEPPED: dict[str, tuple[str, dict[str, str], Callable[[Bench, int], None]]] = {
 }
 
 
-@pytest.mark.parametrize("name", STEPPED)
+@pytest.mark.parametrize(
+    "name",
+    ["log", *(pytest.param(n, marks=pytest.mark.thorough) for n in ("by_commit", "by_value"))],
+)
 def test_steps_that_die(bench: Bench, name: str, pytestconfig: pytest.Config) -> None:
     """A run that dies in its steps, and the next one, make what one run would have made."""
     sql, options, pending = STEPPED[name]
@@ -138,7 +141,7 @@ def test_steps_that_die(bench: Bench, name: str, pytestconfig: pytest.Config) ->
     view.run()
     pending(bench, 2)
     plain = process(bench, view, None).run
-    assert sum(map(writes, plain)) == 3
+    assert sum(map(writes, plain)) == 3, [sql for sql in plain if writes(sql)]
     kills = [(moment, place, True) for moment in Moment for place in range(3)]
     kills += [(Moment.BEFORE, place, False) for place in range(len(plain))]
     day = 5

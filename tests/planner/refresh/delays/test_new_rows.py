@@ -138,3 +138,15 @@ def test_what_is_new_of_no_delta_table_is_not_known(xy: Lake) -> None:
     xy.db.execute("create table s.plain (i int)")
     with pytest.raises(InvalidModel, match=r"line 2, column 6: s.plain is no Delta table"):
         xy.run("m", f"select i\nfrom s.plain {NEW}")
+
+
+def test_two_feeds_of_one_table_are_read_by_its_path(xy: Lake) -> None:
+    """By its name Spark takes one of them for another read of the table, and refuses the plan."""
+    xy.run("m", QUERIES["beside"])
+    for rows in ([(1, 1)], [(2, 2)], [(3, 3)]):
+        xy.change("x", insert=rows)
+        xy.executed.clear()
+        assert xy.run("m", QUERIES["beside"]).strategy is Strategy.INCREMENTAL
+        feeds = "".join(statement.sql for statement in xy.executed).lower()
+        assert "table_changes_by_path('file:/lake/x'" in feeds
+        assert "table_changes('`s`.`x`'" not in feeds
