@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from python_ivm.algebra.nodes import Node, Recursion, Scan
-from python_ivm.algebra.walks import bottom_up
+from python_ivm.algebra.walks import OncePerNode, bottom_up
 from python_ivm.delta.recursion import COPIES
 from python_ivm.errors import NotYetImplemented
 from python_ivm.loops.given import given_query
@@ -72,30 +72,30 @@ def _rounds(
     cost: Cost,
 ) -> SignedRounds | None:
     """What computes a recursion's change; None if it is left to Spark."""
-    if not cost.changed_little(node) or _reads_rounds(node):
+    little = cost.changed_little(node) and _is_little(cost.reading(node.step))
+    if not little or _reads_rounds(node):
         return None
     state = table(model.request.state, model.found.version)
+    once = OncePerNode()
 
     def query(given: Node) -> str:
-        return given_query(given, sources, clock, state)
+        return once("query", given, lambda: given_query(given, sources, clock, state))
 
-    def kinds(given: Node) -> list[Kind]:
-        return [Kind.of(kind) for _, kind in model.warehouse.describe(query(given))]
+    def kinds(given: Node) -> tuple[Kind, ...]:
+        return tuple(Kind.of(kind) for _, kind in model.warehouse.describe(query(given)))
 
     try:
         loop = loop_of_recursion(node, kinds, model.ansi)
     except NotYetImplemented:
         return None
     first, *others = loop.givens
-    if not _is_little(cost.reading(node.step)):
-        return None
     own = model.request.options.limits
     limits = Limits(min(own.rounds, _LIMITS.rounds), min(own.rows, _LIMITS.rows))
     return SignedRounds(
         model.request.model,
         loop,
         (f"{query(first)}\nLIMIT {limits.rows + 1}", *map(query, others)),
-        tuple(tuple(kinds(given)) for given in loop.givens),
+        tuple(map(kinds, loop.givens)),
         (node.relation,),
         limits,
         OnLimit.ERROR,

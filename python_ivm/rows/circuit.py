@@ -92,7 +92,8 @@ class Runner:
         result = Result()
         repeats = _Repeats([op for _, op in delayed])
         for place, operator in enumerate(self.circuit.operators):
-            self._pass_on(place, operator.start())
+            if self.circuit.readers[place]:  # a table of which rows are looked up has none
+                self._pass_on(place, operator.start())
         while True:
             self._settle(limits, stored)
             result.growth = [*result.growth[1 - _REMEMBERED :], {op.name: op.size for op in stored}]

@@ -51,19 +51,13 @@ class LookedUp(Operator):
 
     def step(self, changes: Mapping[int, Bag]) -> Bag:
         """The changed rows, each with the table's rows that have its key."""
-        key_of = self.keys[0]
-        change = [
-            (row, key, n) for row, n in changes[0].items() if (key := key_of(row)) is not None
-        ]
-        matches = self._matches(row for row, _, _ in change)
-        result: Bag = {}
-        for row, key, times in change:
-            for match, number in matches.get(key, {}).items():
-                pair = match + row if self.is_left else row + match
-                result[pair] = result.get(pair, 0) + times * number
-                if not result[pair]:
-                    del result[pair]
-        return result
+        key_of, change = self.keys[0], changes[0]
+        matches = self._matches(change)
+        return {
+            match + row if self.is_left else row + match: times * number
+            for row, times in change.items()
+            for match, number in matches.get(key_of(row), {}).items()
+        }
 
     def _matches(self, rows: Iterable[Row]) -> Mapping[Any, Bag]:
         """The table's rows by key, at least those that rows of the input are joined with."""

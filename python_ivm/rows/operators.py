@@ -58,13 +58,13 @@ class Operator:
 class Given(Operator):
     """Rows that are there from the start."""
 
-    def __init__(self, rows: Mapping[Row, int] | Iterable[Row]) -> None:
+    def __init__(self, rows: Bag | Iterable[Row]) -> None:
         """Take the rows: each once with how often it is there, or as often as it is there."""
         self.rows = rows
 
     def start(self) -> Bag:
         """The rows."""
-        return Counter(self.rows)
+        return self.rows if isinstance(self.rows, dict) else Counter(self.rows)
 
     def step(self, changes: Mapping[int, Bag]) -> Bag:
         """Nothing changes them."""
