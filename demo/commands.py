@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from click.testing import CliRunner
-from dbt.cli.main import dbtRunner
 
 from dbt.adapters.sparkivm.cli import main as sparkivm
+from integration_tests.commands import DbtFailed, run_dbt
 
 
 @dataclass(frozen=True)
@@ -108,14 +108,10 @@ class Dbt:
         return ["--project-dir", folder, "--profiles-dir", folder, "--target", self._target]
 
     def _invoke(self, arguments: list[str], told: Callable[[Any], None]) -> list[Any]:
-        quiet = ["--log-level", "none", "--log-path", str(self._project / "logs")]
-        outcome = dbtRunner(callbacks=[told]).invoke([*quiet, *arguments, *self._places])
-        results = list(outcome.result.results) if hasattr(outcome.result, "results") else []
-        failed = [f"{r.node.name}: {r.message}" for r in results if r.status in ("error", "fail")]
-        if not outcome.success:
-            what = "\n".join(failed) or str(outcome.exception)
-            raise SystemExit(f"dbt {arguments[0]} failed:\n{what}")
-        return results
+        try:
+            return run_dbt(self._project, [*arguments, "--target", self._target], told)
+        except DbtFailed as error:
+            raise SystemExit(f"dbt {arguments[0]} failed:\n{error}") from None
 
 
 def _model(result: Any) -> Model:

@@ -13,8 +13,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from dbt.cli.main import dbtRunner
-
+from integration_tests.commands import run_dbt
 from integration_tests.shop.days import DAYS, Shop
 
 PROJECT = Path(__file__).resolve().parent
@@ -75,7 +74,7 @@ class Days:
 
         Raises:
             AssertionError: A model does not equal its query, both ways; with the rows.
-            RuntimeError: A command of dbt's failed, a test of the project's among them.
+            DbtFailed: A command of dbt's failed, a test of the project's among them.
         """
         self.shop.open()
         yield self.build(0, ["the shop opens"])
@@ -91,7 +90,7 @@ class Days:
 
         Raises:
             AssertionError: A model does not equal its query, both ways; with the rows.
-            RuntimeError: A command of dbt's failed, a test of the project's among them.
+            DbtFailed: A command of dbt's failed, a test of the project's among them.
         """
         refreshed = {r.node.name: r for r in self.dbt("build", *self.selected) if _maintained(r)}
         others = ("--exclude-resource-type", "snapshot", "--exclude-resource-type", "test")
@@ -125,26 +124,6 @@ def _maintained(result: Any) -> bool:
     return "strategy" in (result.adapter_response or {})
 
 
-def dbt_in(project: Path, profiles: Path) -> Callable[..., Sequence[Any]]:
-    """Runs commands of dbt's in this process.
-
-    Args:
-        project: The project's folder.
-        profiles: The folder of its profiles.yml.
-    """
-
-    def run(*arguments: str) -> Sequence[Any]:
-        places = ["--project-dir", str(project), "--profiles-dir", str(profiles)]
-        outcome = dbtRunner().invoke(["--log-level", "none", *arguments, *places])
-        results = list(getattr(outcome.result, "results", []))
-        failed = [f"{r.node.name}: {r.message}" for r in results if r.status in ("error", "fail")]
-        if not outcome.success:
-            raise RuntimeError("\n".join(failed) or str(outcome.exception))
-        return results
-
-    return run
-
-
 def main() -> None:
     """Run the days, and write what they took into target."""
     # Imported here, as it imports Spark, which who reads the outcomes does not need.
@@ -158,7 +137,7 @@ def main() -> None:
     for schema in (MAINTAINED, REBUILT, "shop_history"):
         sql(f"drop schema if exists {schema} cascade")
     shop = Shop(sql, given.orders, max(1, given.orders // 200))
-    days = Days(shop, sql, dbt_in(PROJECT, PROJECT))
+    days = Days(shop, sql, lambda *arguments: run_dbt(PROJECT, arguments))
     began = time.monotonic()
     OUTCOMES.parent.mkdir(exist_ok=True)
     with OUTCOMES.open("w", newline="") as file:

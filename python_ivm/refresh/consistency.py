@@ -141,11 +141,9 @@ def difference(
     Returns:
         As :func:`consistency_query`.
     """
-    pinned = _pinned(sql, bookmark)
     if not bookmark.maintained:
-        return _comparison(pinned, shown, columns, sample)
-    chosen = one_of_several(sql, bookmark.sources, warehouse, bookmark.instant, bookmark.types)
-    return _comparison(chosen or without_order(pinned)[0], shown, columns, sample)
+        return _comparison(_pinned(sql, bookmark), shown, columns, sample)
+    return _comparison(_expected(sql, bookmark, warehouse), shown, columns, sample)
 
 
 def _built(
@@ -214,6 +212,17 @@ def _pinned(sql: str, bookmark: Bookmark) -> str:
     return clock.at(pinned, bookmark.instant) if bookmark.instant is not None else pinned
 
 
+def _expected(sql: str, bookmark: Bookmark, warehouse: Warehouse) -> str:
+    """A query of the rows that the planner gives at the versions and the time of a bookmark."""
+    chosen = one_of_several(sql, bookmark.sources, warehouse, bookmark.instant, bookmark.types)
+    return chosen or without_order(_pinned(sql, bookmark))[0]
+
+
+def _of_refresh(number: int, differing: str) -> str:
+    """The rows in which a refresh differs, beside its number."""
+    return f"SELECT {number} AS refresh, * FROM (\n{differing}\n) AS differing"
+
+
 def _replay(
     sql: str,
     body: str,
@@ -230,14 +239,9 @@ def _replay(
     parts = []
     for run in chosen:
         shown = pin_versions(body, {table_key(state): run.version})
-        form = one_of_several(
-            sql, run.bookmark.sources, warehouse, run.bookmark.instant, run.bookmark.types
-        )
-        expected = form or without_order(_pinned(sql, run.bookmark))[0]
+        expected = _expected(sql, run.bookmark, warehouse)
         differing = _comparison(expected, without_order(shown)[0], columns, sample)
-        parts.append(
-            f"SELECT {run.bookmark.refresh} AS refresh, * FROM (\n{differing}\n) AS differing"
-        )
+        parts.append(_of_refresh(run.bookmark.refresh, differing))
     return "\nUNION ALL\n".join(parts)
 
 
@@ -260,25 +264,19 @@ def _replayed_log(
         before = told[number + 1] if number + 1 < len(told) else None
         if before is None and runs is not None and len(told) > runs:
             continue
-        now, *earlier = (
-            one_of_several(
-                sql, at.bookmark.sources, warehouse, at.bookmark.instant, at.bookmark.types
-            )
-            or _pinned(sql, at.bookmark)
-            for at in ([run] if before is None else [run, before])
-        )
-        expected = f"SELECT * FROM (\n{now}\n) AS now"
-        for query in earlier:
+        expected = f"SELECT * FROM (\n{_expected(sql, run.bookmark, warehouse)}\n) AS now"
+        if before is not None:
+            query = _expected(sql, before.bookmark, warehouse)
             expected += f"\nEXCEPT ALL\nSELECT * FROM (\n{query}\n) AS before"
         step = run.bookmark.refresh
         actual = f"SELECT {names} FROM (\n{body}\n) AS log WHERE {STEP} = {step}"
         differing = _comparison(expected, actual, shown, sample)
-        parts.append(f"SELECT {step} AS refresh, * FROM (\n{differing}\n) AS differing")
+        parts.append(_of_refresh(step, differing))
     if runs is None:  # steps that were none have no rows
         numbers = ", ".join(str(run.bookmark.refresh) for run in told)
         every = f"SELECT {names} FROM (\n{body}\n) AS log WHERE"
         others = _comparison(f"{every} FALSE", f"{every} {STEP} NOT IN ({numbers})", shown, sample)
-        parts.append(f"SELECT 0 AS refresh, * FROM (\n{others}\n) AS differing")
+        parts.append(_of_refresh(0, others))
     return "\nUNION ALL\n".join(parts)
 
 

@@ -31,6 +31,7 @@ from python_ivm.render.sources import relation_name
 from python_ivm.sources.history import Change, SourceChange
 from python_ivm.state.bookmark import Bookmark, Told, build_time, telling
 from python_ivm.state.layout import STEP
+from python_ivm.state.log import with_step
 from python_ivm.state.storage import Storage
 
 
@@ -226,7 +227,7 @@ class Planner(Recomputes):
         body = self.warehouse.stand_in(sql)
         if self.is_log:
             columns.append(STEP)
-            body = f"SELECT *, CAST(0 AS BIGINT) AS {STEP} FROM (\n{body}\n) AS now"
+            body = with_step(body)
         planned = [
             *statements.create_schema(request),
             *statements.plain_statements(request, sql, body, columns, None, 0),

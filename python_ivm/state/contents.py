@@ -20,7 +20,7 @@ def contents(layout: Layout, relation: str) -> Aggregate:
     """
     first, *others = layout.counters
     measures = [Named(first.name, first.build())]
-    if layout.is_bag and not layout.is_log:
+    if layout.is_hashed:
         measures.append(Named(HASH, row_hash([k.expression for k in layout.keys])))
     measures += [Named(counter.name, counter.build()) for counter in others]
     if layout.check is not None:

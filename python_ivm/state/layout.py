@@ -92,6 +92,11 @@ class Layout:
         """Whether the state is a log of the rows that came, with the step at which they did."""
         return self.step is not None
 
+    @property
+    def is_hashed(self) -> bool:
+        """Whether a row is found by its hash: in a bag, and not in a log, which never looks."""
+        return self.is_bag and not self.is_log
+
     def at_step(self, step: int) -> Layout:
         """The same, for a commit of this number; it matters to a log alone."""
         return replace(self, step=step) if self.is_log else self
@@ -104,7 +109,7 @@ class Layout:
     @property
     def recursion(self) -> Mapping[ColumnRef, str] | None:
         """The state's columns that hold those of a recursion; None if it does not store one."""
-        if not self.is_bag or self.is_log or not isinstance(self.input, Recursion):
+        if not self.is_hashed or not isinstance(self.input, Recursion):
             return None
         held = {
             ColumnRef(k.expression.table, k.expression.name): k.name

@@ -69,6 +69,11 @@ def logged_columns(columns: tuple[str, ...]) -> tuple[str, ...]:
     return (*columns, STEP)
 
 
+def with_step(sql: str) -> str:
+    """A query's rows with a step, for what asks which columns a log shows."""
+    return f"SELECT *, CAST(0 AS BIGINT) AS {STEP} FROM (\n{sql}\n) AS now"
+
+
 def inserted_since(layout: Layout) -> Merge:
     """The MERGE that does not follow what changed: the query now, less the query before.
 

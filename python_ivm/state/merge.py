@@ -104,7 +104,7 @@ def insertion(
 ) -> exp.When:
     """The clause that inserts a row: its keys as they come, and the counters' values."""
     every: list[tuple[str, exp.Expr]] = [(key.name, change(key.name)) for key in layout.keys]
-    every += [(HASH, change(HASH))] if layout.is_bag and not layout.is_log else []
+    every += [(HASH, change(HASH))] if layout.is_hashed else []
     every += values
     if layout.step is not None:
         every.append((STEP, exp.Literal.number(layout.step)))
@@ -228,7 +228,7 @@ class _Update:
             for counter in self.layout.counters
             for item in counter.contributions(count, self.inserts_only)
         ]
-        if self.layout.is_bag and not self.layout.is_log:
+        if self.layout.is_hashed:
             measures.append(Named(HASH, row_hash([k.expression for k in keys])))
         return Aggregate(rows, CHANGED, keys, tuple(measures))
 

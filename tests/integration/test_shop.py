@@ -7,6 +7,7 @@ import shutil
 import pytest
 import yaml
 
+from integration_tests.commands import run_dbt
 from integration_tests.shop import run
 from integration_tests.shop.days import DAYS, Shop
 from tests.conftest import MakeProject
@@ -30,7 +31,7 @@ def days_of(make_project: MakeProject, orders: int, select: tuple[str, ...] = ("
         project.sql(f"drop schema if exists {schema} cascade")
     folder = project.root / "shop"
     shop = Shop(project.sql, orders, max(1, orders // 20))
-    return run.Days(shop, project.sql, run.dbt_in(folder, folder), select)
+    return run.Days(shop, project.sql, lambda *arguments: run_dbt(folder, arguments), select)
 
 
 def test_a_day_of_all_kinds_of_changes(make_project: MakeProject) -> None:

@@ -11,7 +11,7 @@ from python_ivm.errors import LoopNotEnded, LoopNotExecutable, NotYetImplemented
 from tests.planner.lake import Lake, bag
 from tests.planner.loops.naive import NotEnded, evaluate, spark_sql
 from tests.planner.loops.programs import program
-from tests.planner.loops.test_programs import TYPES, rows
+from tests.planner.loops.test_programs import TYPES, change, rows
 from tests.spark.workbench import FEED, Bench, View
 
 pytestmark = [pytest.mark.spark, pytest.mark.thorough]
@@ -59,10 +59,7 @@ def through_changes(bench: Bench, name: str, seed: int) -> bool:
             if expected is not None:
                 assert bag(view.rows()) == expected, f"seed {seed}: {sql}"
                 ran = True
-        table = random.choice(["t", "u"])
-        gone = random.sample(lake.rows[table][-1], min(len(lake.rows[table][-1]), 2))
-        lake.change(table, delete=gone, insert=rows(random, 3))
-        write(bench, lake, table)
+        write(bench, lake, change(lake, random))
     return ran
 
 

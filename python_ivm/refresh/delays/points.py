@@ -17,6 +17,7 @@ from python_ivm.errors import InvalidModel
 from python_ivm.refresh.metadata import versions
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.reason import Reason
+from python_ivm.render.renderer import union_all
 from python_ivm.render.sources import change_feed, table, text
 from python_ivm.render.time_points import as_text, column, later
 from python_ivm.sources.history import Change, SourceChange
@@ -98,11 +99,8 @@ def _next(
             feed = change_feed(versions.seen_until(change, reached))
             none = exp.alias_(exp.cast(exp.Null(), kind), "value")
             one = exp.alias_(exp.Literal.number(1), "late")
-            parts.append(feed.select(none, one).limit(1).subquery())
-    rows: exp.Query = parts[0]
-    for part in parts[1:]:
-        selected = exp.Select().from_(part).select("*") if isinstance(part, exp.Subquery) else part
-        rows = exp.union(rows, selected, distinct=False)
+            changed = feed.select(none, one).limit(1).subquery()
+            parts.append(exp.Select().from_(changed).select("*"))
     values = exp.column("value")
     order = next(iter(model.ordered.values()))
     number_of = exp.Count(this=exp.Distinct(expressions=[values.copy()]))
@@ -111,7 +109,7 @@ def _next(
         exp.alias_(as_text(order, exp.Min(this=values)), "value"),
         exp.alias_(exp.cast(number_of, "string"), "number"),
     )
-    asked = exp.Select().from_(rows.subquery("pending")).select(*told)
+    asked = exp.Select().from_(union_all(parts).subquery("pending")).select(*told)
     ((late_rows, first, number),) = model.warehouse.texts(text(asked))
     most = model.request.options.max_steps
     if int(number or 0) > most:

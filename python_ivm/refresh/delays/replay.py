@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from python_ivm.errors import InvalidModel
@@ -34,18 +34,11 @@ def told_runs(warehouse: Warehouse, state: tuple[str, ...]) -> list[Run]:
         InvalidModel: If the history does not go back to there.
     """
     found: list[Run] = []
-    for commit in warehouse.history(state, None) or ():
-        bookmark = Bookmark.of(commit.user_metadata)
-        if bookmark is None:
-            continue
-        if bookmark.start or (found and bookmark.views != found[0].bookmark.views):
+    for run in _runs(warehouse, state):
+        if run.bookmark.start or (found and run.bookmark.views != found[0].bookmark.views):
             return found
-        found.append(Run(commit.version, bookmark))
-    raise InvalidModel(
-        f"The history of {'.'.join(state)} does not go back to its build any more, so that not all "
-        "of its runs can be replayed",
-        hint=_FEWER,
-    )
+        found.append(run)
+    raise _forgotten(state, "runs")
 
 
 def told_steps(warehouse: Warehouse, state: tuple[str, ...], runs: int | None) -> list[Run]:
@@ -60,17 +53,27 @@ def told_steps(warehouse: Warehouse, state: tuple[str, ...], runs: int | None) -
         InvalidModel: If the history does not go back so far.
     """
     found: list[Run] = []
-    for commit in warehouse.history(state, None) or ():
-        bookmark = Bookmark.of(commit.user_metadata)
-        if bookmark is None:
-            continue
-        found.append(Run(commit.version, bookmark))
-        built = bookmark.told is not None and bookmark.told.strategy == "full"
+    for run in _runs(warehouse, state):
+        found.append(run)
+        told = run.bookmark.told
+        built = told is not None and told.strategy == "full"
         if built or (runs is not None and len(found) > runs):
             return found
-    raise InvalidModel(
+    raise _forgotten(state, "steps")
+
+
+def _runs(warehouse: Warehouse, state: tuple[str, ...]) -> Iterator[Run]:
+    """A state's refreshes as far as its history goes, newest first."""
+    for commit in warehouse.history(state, None) or ():
+        bookmark = Bookmark.of(commit.user_metadata)
+        if bookmark is not None:
+            yield Run(commit.version, bookmark)
+
+
+def _forgotten(state: tuple[str, ...], what: str) -> InvalidModel:
+    return InvalidModel(
         f"The history of {'.'.join(state)} does not go back to its build any more, so that not all "
-        "of its steps can be replayed",
+        f"of its {what} can be replayed",
         hint=_FEWER,
     )
 

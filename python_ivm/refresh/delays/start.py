@@ -15,7 +15,7 @@ from python_ivm.refresh.model import Model
 from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import Output, Request, Warehouse
 from python_ivm.state.bookmark import Bookmark, Found
-from python_ivm.state.layout import STEP
+from python_ivm.state.log import with_step
 
 STARTS = frozenset({"FIRST_BUILD", "FULL_REFRESH", "QUERY_CHANGED"})
 """Why a model may lose its rows: it has none, or the user said so."""
@@ -59,7 +59,7 @@ def readable(request: Request, warehouse: Warehouse) -> str:
     sql = _readable(request, warehouse)
     if request.options.output is Output.ROWS:
         return sql
-    return f"SELECT *, CAST(0 AS BIGINT) AS {STEP} FROM (\n{sql}\n) AS now"
+    return with_step(sql)
 
 
 def _readable(request: Request, warehouse: Warehouse) -> str:

@@ -136,13 +136,7 @@ class Builds(Commits):
         merge = self._committed(merge, after, current)
         if self.model.reading.text != self.request.sql:
             self.altered.append(statements.keep_text(self.request, self.model.reading.text))
-        read = {
-            key: change
-            for key, change in current.items()
-            if key in bookmark.sources and change.post != bookmark.sources[key]
-        }
-        refresh = self._merged(Strategy.RECOMPUTE, reason, merge, how.layout, bookmark, read, None)
-        return replace(refresh, warning=policy.warning(self.request, reason, feeds, "recomputed"))
+        return self._recomputed(reason, feeds, merge, how.layout, bookmark, current, None)
 
     def _logged_anew(self, reason: Reason, bookmark: Bookmark) -> Refresh:
         """Of a log: the rows that the query has now and had not at the last step.
@@ -160,12 +154,10 @@ class Builds(Commits):
         if not self._state_fits(how.layout, changes, clock):
             raise log.rows_are_lost(reason)
         policy.refuse_under_strict(self.request, reason, feeds)
-        merge = recomputing(self.model, recompute(how.layout), changes, clock)
-        self.merged = recompute(how.layout).rows
-        merge = self._committed(merge, bookmark, changes)
-        read = {key: c for key, c in changes.items() if c.post != bookmark.sources[key]}
-        refresh = self._merged(Strategy.RECOMPUTE, reason, merge, how.layout, bookmark, read, None)
-        return replace(refresh, warning=policy.warning(self.request, reason, feeds, "recomputed"))
+        anew = recompute(how.layout)
+        self.merged = anew.rows
+        merge = self._committed(recomputing(self.model, anew, changes, clock), bookmark, changes)
+        return self._recomputed(reason, feeds, merge, how.layout, bookmark, changes, None)
 
     def _start(self, reason: Reason, bookmark: Bookmark | None) -> Refresh:
         """A state without rows, which the first ones are computed from."""

@@ -77,6 +77,32 @@ class Commits:
             ),
         )
 
+    def _recomputed(
+        self,
+        reason: Reason,
+        feeds: Reason | None,
+        merge: Statement,
+        layout: Layout,
+        bookmark: Bookmark,
+        sources: Mapping[str, SourceChange],
+        clock: Clock | None,
+    ) -> Refresh:
+        """A refresh by one ``MERGE`` of the rows that differ; a fallback is warned of.
+
+        Args:
+            reason: Why.
+            feeds: What there is to say of the sources' change feeds.
+            merge: The statement.
+            layout: What the state stores.
+            bookmark: Of the last refresh.
+            sources: The sources at their present versions.
+            clock: The clock if it moved.
+        """
+        known = bookmark.sources
+        read = {k: c for k, c in sources.items() if k in known and c.post != known[k]}
+        refresh = self._merged(Strategy.RECOMPUTE, reason, merge, layout, bookmark, read, clock)
+        return replace(refresh, warning=policy.warning(self.request, reason, feeds, "recomputed"))
+
     def _looped(self, strategy: Strategy) -> list[Statement]:
         """The statement that runs the model's loop, if it has one and its rows are asked for."""
         run = self.model.loop_run() if strategy is not Strategy.INCREMENTAL else None

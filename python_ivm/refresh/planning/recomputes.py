@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from python_ivm.optimize.cost import Cost
 from python_ivm.refresh import policy
@@ -12,7 +11,7 @@ from python_ivm.refresh.incremental import recomputing
 from python_ivm.refresh.maintained import Maintained
 from python_ivm.refresh.planning.builds import Builds
 from python_ivm.refresh.reason import Reason, planner_error
-from python_ivm.refresh.statement import Refresh, Statement, Strategy
+from python_ivm.refresh.statement import Refresh, Statement
 from python_ivm.sources.clock import Clock
 from python_ivm.sources.history import SourceChange
 from python_ivm.state.bookmark import Bookmark
@@ -49,10 +48,8 @@ class Recomputes(Builds):
         merge = self._committed(merge, bookmark, current)
         reason = policy.with_advice(reason, feeds)
         policy.refuse_under_strict(self.request, reason, feeds)
-        read = {k: c for k, c in current.items() if c.post != bookmark.sources[k]}
         moved = clock if self.model.clock_moved(bookmark) else None
-        refresh = self._merged(Strategy.RECOMPUTE, reason, merge, how.layout, bookmark, read, moved)
-        return replace(refresh, warning=policy.warning(self.request, reason, feeds, "recomputed"))
+        return self._recomputed(reason, feeds, merge, how.layout, bookmark, current, moved)
 
     def _is_kept(self, how: Maintained, bookmark: Bookmark) -> bool:
         """Whether the clock leaves the state as useful as it was, and the view's text as it is."""

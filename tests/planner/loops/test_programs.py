@@ -24,6 +24,14 @@ def rows(random: Random, most: int) -> list[tuple[int | None, int | None]]:
     return [(value(), value()) for _ in range(random.randint(0, most))]
 
 
+def change(lake: Lake, random: Random) -> str:
+    """Change one of the tables by chance; its name."""
+    table = random.choice(["t", "u"])
+    gone = random.sample(lake.rows[table][-1], min(len(lake.rows[table][-1]), 2))
+    lake.change(table, delete=gone, insert=rows(random, 3))
+    return table
+
+
 def looped(seed: int) -> str:
     """Run a random program through a history; what became of it."""
     random = Random(seed)
@@ -52,9 +60,7 @@ def looped(seed: int) -> str:
         else:
             if expected is not None:
                 assert lake.view("m") == expected, sql
-        table = random.choice(["t", "u"])
-        gone = random.sample(lake.rows[table][-1], min(len(lake.rows[table][-1]), 2))
-        lake.change(table, delete=gone, insert=rows(random, 3))
+        change(lake, random)
     return ended
 
 

@@ -315,8 +315,8 @@ def report(arguments: Sequence[str], output: Path, results: Path | None) -> None
     """Write a page that shows the project's models, or a run: graph, trends, plans."""
     run = read(results) if results is not None else None
     with opened(arguments) as project:
-        config = project.adapter.config
         found = contents(project.adapter, project.graph, project.compiled, run)
+        config = project.adapter.config
         written = html(config.project_name, found, config.credentials.secrets())
     output.parent.mkdir(parents=True, exist_ok=True)
     output.write_text(written, encoding="utf-8")

@@ -14,6 +14,7 @@ from dbt.adapters.sparkivm.operations.nodes import (
     Compiled,
     Graph,
     in_order,
+    in_turn,
     is_maintained,
     relations_read,
 )
@@ -259,10 +260,7 @@ def rebuilt(adapter: Any, graph: Graph, compiled: Compiled) -> list[tuple[str, s
         compiled: The models.
     """
     found = []
-    for uid in in_order(graph, compiled):
-        node, sql = graph["nodes"][uid], compiled[uid]
-        if not is_maintained(node):
-            continue
+    for node, sql in in_turn(graph, compiled):
         try:
             if isinstance(sql, Exception):
                 raise sql
@@ -300,10 +298,7 @@ def _each(
         reads_text: Whether nobody can where its text does not compile; a state tells of itself.
     """
     found = []
-    for uid in in_order(graph, compiled):
-        node, sql = graph["nodes"][uid], compiled[uid]
-        if not is_maintained(node):
-            continue
+    for node, sql in in_turn(graph, compiled):
         try:
             if isinstance(sql, Exception) and reads_text:
                 raise sql

@@ -13,6 +13,8 @@ from dbt.adapters.sparkivm.bridge.relations import IVM
 
 Graph = Mapping[str, Any]
 """The project's nodes, as dbt gives them to Jinja."""
+Node = Mapping[str, Any]
+"""One of them."""
 Compiled = Mapping[str, "str | Exception"]
 """The models that a run would build, by their unique ids: their SQL, or why there is none."""
 
@@ -35,6 +37,14 @@ def is_maintained(node: Mapping[str, Any]) -> bool:
 def maintained(graph: Graph) -> dict[str, Mapping[str, Any]]:
     """The project's maintained models by their unique ids."""
     return {uid: node for uid, node in graph["nodes"].items() if is_maintained(node)}
+
+
+def in_turn(graph: Graph, compiled: Compiled) -> Iterator[tuple[Node, str | Exception]]:
+    """The chosen maintained models with their SQL, each after those that it reads."""
+    for uid in in_order(graph, compiled):
+        node = graph["nodes"][uid]
+        if is_maintained(node):
+            yield node, compiled[uid]
 
 
 def relations_read(graph: Graph, uid: str) -> Iterator[str]:

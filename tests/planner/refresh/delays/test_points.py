@@ -210,14 +210,20 @@ def test_the_result_does_not_depend_on_when_rows_were_written() -> None:
     assert found[1:] == found[:1] * 2
 
 
-@pytest.mark.parametrize("done", [1, 2, 3])
-def test_a_run_that_dies_between_two_values(xyz: Lake, done: int) -> None:
-    sql = QUERIES["joined"]
+def built_and_pending(xyz: Lake, sql: str) -> Points:
+    """Build a model, and let values come that are pending; what it is to show after them."""
     points = Points(xyz, sql)
     points.run()
     run(xyz, sql)
     xyz.change("x", insert=[(1, 1, 6), (2, 2, 7), (1, 2, 8), (1, 3, 1)])
     points.run()
+    return points
+
+
+@pytest.mark.parametrize("done", [1, 2, 3])
+def test_a_run_that_dies_between_two_values(xyz: Lake, done: int) -> None:
+    sql = QUERIES["joined"]
+    points = built_and_pending(xyz, sql)
     for _ in range(done):
         refresh = plan_refresh(xyz.request("m", sql, options=BY_DAY), xyz)
         assert refresh.again
@@ -233,11 +239,7 @@ def test_a_run_that_dies_between_two_values(xyz: Lake, done: int) -> None:
 
 def test_what_is_left_by_a_run_that_died_is_done_by_the_next(xyz: Lake) -> None:
     sql = QUERIES["capped"]
-    points = Points(xyz, sql)
-    points.run()
-    run(xyz, sql)
-    xyz.change("x", insert=[(1, 1, 6), (2, 2, 7), (1, 2, 8), (1, 3, 1)])
-    points.run()
+    points = built_and_pending(xyz, sql)
     refresh = plan_refresh(xyz.request("m", sql, options=BY_DAY), xyz)
     for statement in refresh.statements:
         xyz.execute("m", statement)
