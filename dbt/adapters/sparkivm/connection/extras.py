@@ -25,19 +25,20 @@ TELEMETRY = {
 
 
 def require(
-    method: str, key: str = "method", modules: Mapping[str, tuple[str, ...]] = MODULES
+    method: str, key: str = "method", modules: Mapping[str, tuple[str, ...]] | None = None
 ) -> None:
     """Make sure that what a word of the profile needs is installed.
 
     Args:
         method: the word, such as a method.
         key: the profile's key.
-        modules: what each word needs.
+        modules: what each word needs; None for the methods.
 
     Raises:
         DbtRuntimeError: names what is missing, and the command that installs it; or there is no
             such word.
     """
+    modules = MODULES if modules is None else modules
     if key != "method" and method not in modules:
         raise DbtRuntimeError(f"{key}: {method} is unknown: it is a list of {', '.join(modules)}")
     missing = [name for name in modules.get(method, ()) if not _is_there(name)]
