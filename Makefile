@@ -56,7 +56,7 @@ format: setup ## Format the code and fix what ruff can fix
 clean: ## Remove what tools and Spark leave behind (not .venv)
 	rm -rf .nox build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -rf target logs .sparkivm spark-warehouse metastore_db derby.log demo/data
-	rm -rf $(addprefix integration_tests/,target logs .sparkivm .user.yml)
+	rm -rf $(addprefix integration_tests/,target logs .sparkivm .user.yml shop/.sparkivm)
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
 
 # == Longer tests
@@ -86,7 +86,7 @@ test-servers: setup ## Run the tests on a Thrift server, and with a metastore in
 test-cluster: setup ## Run TPC-H on a standalone cluster on loopback, and take a worker down
 	$(BIN)/python -m pytest tests/cluster --ivm-cluster $(ARGS)
 
-shop: setup ## Let 30 days go by in a shop: dbt build, each model compared (ARGS='--days 5 --orders 2000')
+shop: setup ## Let 30 days go by in a shop, and compare all models each day (ARGS='--days 5 --orders 2000')
 	$(BIN)/python -m integration_tests.shop.run $(ARGS)
 
 test-s3: $(SERVERS_STAMP) ## Run the tests on an S3 endpoint on loopback, and count its requests (docs/s3.md)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 SCHEMA = "shop_raw"
@@ -35,11 +36,13 @@ class Shop:
 
     Args:
         sql: Runs a statement in Spark.
+        project: The folder of the dbt project, whose seeds people edit.
         orders: How many orders there are at the beginning.
         daily: How many come each day.
     """
 
     sql: Callable[[str], Sequence[Any]]
+    project: Path
     orders: int = 100_000
     daily: int = 500
 
@@ -78,10 +81,13 @@ class Shop:
             (4, "items and customers are corrected, and items come back", self._corrected),
             (5, "cancelled orders and customers who leave are deleted", self._deleted),
             (7, "prices change", self._priced),
+            (9, "files are compacted", self._compacted),
             (10, "the products' source has a new column", self._column),
+            (12, "someone edits the seed of countries", self._edited),
             (20, "the products are loaded anew, as a whole", self._reloaded),
+            (25, "the refunds are written anew, as a whole", self._overwritten),
         ):
-            once = every in (10, 20)
+            once = every >= 10
             if number % 15 == 0:  # a holiday
                 break
             if number == every if once else number % every == 0:
@@ -130,6 +136,22 @@ class Shop:
     def _column(self, day: int) -> None:
         self.sql(f"alter table {SCHEMA}.products add columns (weight int)")
         self._update("products", "weight = product_id * 10", "product_id % 2 = 0")
+
+    def _compacted(self, day: int) -> None:
+        for table in ("orders", "order_items", "page_views"):
+            self.sql(f"optimize {SCHEMA}.{table}")
+
+    def _edited(self, day: int) -> None:
+        file = self.project / "seeds" / "countries.csv"
+        lines = [line for line in file.read_text().splitlines() if not line.startswith("JP,")]
+        file.write_text("\n".join([*lines, "XX,Nowhere,Sea"]) + "\n")
+
+    def _overwritten(self, day: int) -> None:
+        half = self._one_in(2, "refund_id", day)
+        self.sql(
+            f"insert overwrite {SCHEMA}.refunds select refund_id, order_id, "
+            f"if({half}, amount, amount + 1), refunded_on from {SCHEMA}.refunds"
+        )
 
     def _reloaded(self, day: int) -> None:
         self.sql(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
 import yaml
 
@@ -15,34 +13,46 @@ from tests.conftest import MakeProject
 pytestmark = pytest.mark.spark
 
 
-SOME = ("+daily_revenue", "+best_sellers", "+dim_products", "product_prices")
-"""Models that are enough for the default run: of each layer, over orders, items and products."""
+SOME = ("+daily_revenue", "+price_versions", "payment_gaps", "+stg_refunds")
+"""Models that are enough for the default run: of each layer, over all that changes in the month."""
+WIDER = (*SOME, "+best_sellers", "+dim_products", "+dim_customers")
 
 
 def days_of(make_project: MakeProject, orders: int, select: tuple[str, ...] = ("*",)) -> run.Days:
     """The project in the Spark of the tests, with few orders."""
     project = make_project()
     profile = yaml.safe_load((run.PROJECT / "profiles.yml").read_text())["shop"]
-    shutil.copytree(run.PROJECT, project.root / "shop", ignore=shutil.ignore_patterns(".*"))
+    folder = run.copied(project.root / "shop")
     for target in profile["outputs"].values():
         target["server_side_parameters"] = project.target["server_side_parameters"]
-    (project.root / "shop/profiles.yml").write_text(yaml.safe_dump({"shop": profile}))
+    (folder / "profiles.yml").write_text(yaml.safe_dump({"shop": profile}))
     for schema in (run.MAINTAINED, run.REBUILT, "shop_history"):
         project.sql(f"drop schema if exists {schema} cascade")
-    folder = project.root / "shop"
-    shop = Shop(project.sql, orders, max(1, orders // 20))
+    shop = Shop(project.sql, folder, orders, max(1, orders // 20))
     return run.Days(shop, project.sql, lambda *arguments: run_dbt(folder, arguments), select)
 
 
-def test_a_day_of_all_kinds_of_changes(make_project: MakeProject) -> None:
+def test_a_build_after_all_kinds_of_changes(make_project: MakeProject) -> None:
     days = days_of(make_project, 60, SOME)
     days.shop.open()
     days.dbt("build", *days.selected)
-    told = [what for number in (7, 10, 12, 20) for what in days.shop.day(number)]
-    assert len(set(told)) == 7
-    outcome = days.build(20, told)
-    assert outcome.full == 2  # those that read a view with all columns, of which one is new
-    assert outcome.incremental + outcome.recompute == 5
+    happened = [what for number in (7, 9, 12, 25) for what in days.shop.day(number)]
+    outcome = days.build(25, happened)
+    assert len(set(happened)) == 8
+    assert (outcome.full, outcome.noop) == (0, 0)
+    assert outcome.tests > 5
+
+
+@pytest.mark.thorough
+def test_builds_after_a_new_column_a_new_table_and_nothing(make_project: MakeProject) -> None:
+    days = days_of(make_project, 60, WIDER)
+    days.shop.open()
+    days.dbt("build", *days.selected)
+    column = days.build(10, days.shop.day(10))
+    assert column.full == 2  # those that read a view with all columns, of which one is new
+    assert days.build(20, days.shop.day(20)).full == 0
+    nothing = days.build(30, days.shop.day(30))
+    assert (nothing.incremental, nothing.recompute, nothing.full) == (0, 0, 0)
 
 
 @pytest.mark.thorough
@@ -58,7 +68,7 @@ def test_a_model_that_differs_is_noticed(make_project: MakeProject) -> None:
     for schema, rows in ((run.MAINTAINED, "(1), (1), (2)"), (run.REBUILT, "(1), (2), (null)")):
         project.sql(f"create schema if not exists {schema}")
         project.sql(f"create or replace table {schema}.m using delta as values {rows}")
-    days = run.Days(Shop(project.sql), project.sql, lambda *arguments: [])
+    days = run.Days(Shop(project.sql, project.root), project.sql, lambda *arguments: [])
     with pytest.raises(AssertionError, match="day 3, m differs") as raised:
         days.compare("m", 3)
     assert "too_many=-1" in str(raised.value) and "too_many=1" in str(raised.value)
