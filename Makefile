@@ -1,6 +1,6 @@
 # `make` shows the targets and the variables.
 PYTHON ?= python3
-SCALE ?= 0.3
+SCALE ?= 1
 WORKERS ?= 2
 EXAMPLES ?= 1000
 KILLS ?= 1000
@@ -36,7 +36,7 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	touch $@
 
-demo: setup ## See TPC-H views being maintained (SCALE=1 for more data)
+demo: setup ## See TPC-H views being maintained (SCALE=0.1 for little data)
 	$(BIN)/python -m demo.run --scale $(SCALE) $(ARGS)
 
 # == While you work
