@@ -9,6 +9,8 @@ from typing import Any
 
 from benchmarks.figures import Figure, chosen, figure_of, of_the_same_run
 from benchmarks.plots import WAYS
+from docs.shop import outcomes
+from integration_tests.shop.run import Outcome
 
 ROOT = Path(__file__).resolve().parents[1]
 BENCHMARKS = ROOT / "docs" / "benchmarks"
@@ -63,6 +65,7 @@ def main() -> None:
     title, bars = headline()
     _draw({title: bars}, PICTURES / "headline.svg")
     _draw(by_size(), PICTURES / "by-size.svg")
+    _draw_days(outcomes(), PICTURES / "shop.svg")
 
 
 def _samples(name: str) -> list[dict[str, Any]]:
@@ -71,11 +74,8 @@ def _samples(name: str) -> list[dict[str, Any]]:
 
 
 def _draw(panels: Mapping[str, Bars], file: Path) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    matplotlib.rcParams["svg.hashsalt"] = "dbt-sparkivm"  # the same figures, the same file
-    from matplotlib import patches, pyplot
+    pyplot = _pyplot()
+    from matplotlib import patches
 
     lines = [len(bars) for bars in panels.values()]
     height = 0.9 + sum(0.42 * number + 0.5 for number in lines)
@@ -88,9 +88,41 @@ def _draw(panels: Mapping[str, Bars], file: Path) -> None:
     handles = [patches.Patch(color=WAYS[way][1], label=WAYS[way][0]) for way in SHOWN]
     picture.legend(handles=handles, loc="lower center", ncols=2, fontsize=9, frameon=False)
     picture.tight_layout(rect=(0, 0.35 / height, 1, 1))
+    _saved(picture, file)
+
+
+def _pyplot() -> Any:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    matplotlib.rcParams["svg.hashsalt"] = "dbt-sparkivm"  # the same figures, the same file
+    from matplotlib import pyplot
+
+    return pyplot
+
+
+def _saved(picture: Any, file: Path) -> None:
     picture.patch.set_facecolor("white")  # pages have dark modes
     picture.savefig(file, metadata={"Date": None})
-    pyplot.close(picture)
+    _pyplot().close(picture)
+
+
+def _draw_days(days: Sequence[Outcome], file: Path) -> None:
+    """Bars of each day's refresh beside its full refresh; the first build is no refresh."""
+    pyplot = _pyplot()
+    picture, axes = pyplot.subplots(figsize=(7.5, 3))
+    shown = days[1:]
+    for place, way in enumerate(SHOWN):
+        seconds = [day.rebuild if way == "table" else day.refresh for day in shown]
+        at = [day.day + (place - 0.5) * 0.4 for day in shown]
+        axes.bar(at, seconds, 0.38, color=WAYS[way][1], label=WAYS[way][0])
+    axes.set_title("seconds of all models, day by day", fontsize=10, loc="left")
+    axes.set_xticks([1, *range(5, len(days), 5)])
+    axes.tick_params(labelsize=8)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(fontsize=8, frameon=False, ncols=2, loc="upper right")
+    axes.margins(y=0.2)
+    _saved(picture, file)
 
 
 def _bars(axes: Any, bars: Bars) -> None:
