@@ -522,6 +522,20 @@ class Recursion(ByPosition):
 
 
 @dataclass(frozen=True)
+class RecursiveSet(Recursion):
+    """WITH RECURSIVE of a UNION: its rows, each once, with the round in which it came.
+
+    Spark has no rule for it: a loop computes the rows (``loops/recursive_sets.py``), and Spark
+    reads them as the table of the loop's binding.
+
+    Attributes:
+        loop: The binding's name.
+    """
+
+    loop: str = ""
+
+
+@dataclass(frozen=True)
 class WorkingTable(Leaf, Relation):
     """The rows of a recursion's last round; it stands in the recursion's step only."""
 

@@ -41,11 +41,12 @@ def delta(node: Recursion, changes: Changes, inner: Inner) -> list[Term]:
     seeds = [_seed(node, node.anchor, term, term.count) for term in of_anchor]
     seeds += [_seed(node, step, term, _times(term, copies)) for term in of_step]
     before = _rows_before(node, working, changes)
-    rows = Recursion(
-        bottom_up(_united(seeds), lambda n: before if n == counted else n),
-        changes.post(step),
-        changed,
-        (*node.names, COPIES),
+    rows = replace(
+        node,
+        anchor=bottom_up(_united(seeds), lambda n: before if n == counted else n),
+        step=changes.post(step),
+        relation=changed,
+        names=(*node.names, COPIES),
     )
     names = {c: ColumnRef(changed, c.name).expression() for c in node.schema}
     only_grows = all(term.inserts_only for term in (*of_anchor, *of_step))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from enum import Enum
-from typing import Any
+from typing import Any, Protocol
 
 from sqlglot import exp
 
@@ -80,6 +80,31 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (Decimal, date)):
         return str(value)
     return value
+
+
+class Run(Protocol):
+    """Rounds that are run before the statement that reads their rows."""
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+
+    @property
+    def queries(self) -> tuple[str, ...]:
+        """What is asked of Spark before."""
+
+    def run(self, ask: Ask) -> tuple[list[Relation], Result]:
+        """Run the rounds.
+
+        Args:
+            ask: Runs a query in Spark.
+
+        Returns:
+            What is to be shown to Spark, and how the rounds ended.
+        """
+
+    def told(self, result: Result) -> str:
+        """How they ended, in the log's words."""
 
 
 @dataclass(frozen=True)

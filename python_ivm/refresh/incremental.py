@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
-from python_ivm.algebra.nodes import Node
+from python_ivm.algebra.nodes import Node, RecursiveSet
 from python_ivm.algebra.term import Changes
 from python_ivm.algebra.walks import size
 from python_ivm.optimize import COST_BASED, compiled, rewritten
@@ -17,8 +17,8 @@ from python_ivm.refresh import statements
 from python_ivm.refresh.changed_keys import ChangedKeys
 from python_ivm.refresh.maintained import Maintained
 from python_ivm.refresh.model import Model
-from python_ivm.refresh.reason import Reason
-from python_ivm.refresh.rounds_in_memory import taken_out
+from python_ivm.refresh.reason import LOOP_RUN_ANEW, Reason
+from python_ivm.refresh.rounds_in_memory import InMemory
 from python_ivm.refresh.statement import Statement
 from python_ivm.sources.clock import CLOCK, Clock
 from python_ivm.sources.history import Change, SourceChange
@@ -101,7 +101,10 @@ class Following:
             )
         if not merge.follows:
             return Followed(None, {}, merge.rows)
-        rows, rounds = taken_out(merge.rows, model, self.changes, self.clock, cost)
+        found = InMemory(model, layout, self.changes, self.clock, cost)
+        rows, rounds = found.taken_out(merge.rows)
+        if any(isinstance(node, RecursiveSet) for node in rows.walk()):
+            return LOOP_RUN_ANEW  # Spark has no rule for its rounds
         statement = self._statement(replace(merge, rows=rows), cost)
         before = tuple(replace(statements.run_loop(r), execution=_OF_ROUNDS) for r in rounds)
         return Followed(statement, _only(read, merge.follows), merge.rows, before)

@@ -14,6 +14,7 @@ from python_ivm.bind.union_types import Types, known
 from python_ivm.errors import InvalidModel, NotYetImplemented, Unsupported
 from python_ivm.functions.comparable import may_be_incomparable
 from python_ivm.functions.failures import Failures
+from python_ivm.loops.recursive_sets import in_place_of_loop
 from python_ivm.optimize import compiled
 from python_ivm.optimize.context import Context
 from python_ivm.optimize.cost import Cost
@@ -94,6 +95,8 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
         kinds = questions.kinds if types is None else known_kinds(types)
         query = bind(model.tree, schemas, casts, kinds)
         refuse_own_names(query)
+        if model.recursive_set is not None:
+            query = in_place_of_loop(query, model.recursive_set)
         used = _used_columns(query)
         described: Described | None = None
         if types is None:

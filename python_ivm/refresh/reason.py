@@ -34,6 +34,9 @@ class Reason:
         return f"{self.text}; {self.details}" if self.details else self.text
 
 
+LOOP_RUN_ANEW = Reason("LOOP", "the loop is run anew over its sources", False)
+
+
 def not_yet(error: IvmError) -> Reason:
     """The reason that an error of the binding is, with its place."""
     place = f" at line {error.line}, column {error.column}" if error.line else ""

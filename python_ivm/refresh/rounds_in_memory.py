@@ -6,14 +6,19 @@ and the tables that the step reads are small, the rounds are no statements.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 
-from python_ivm.algebra.nodes import Node, Recursion, Scan
+from python_ivm.algebra.columns import beside
+from python_ivm.algebra.nodes import Node, Recursion, RecursiveSet, Scan
 from python_ivm.algebra.walks import OncePerNode, bottom_up
 from python_ivm.delta.recursion import COPIES
 from python_ivm.errors import NotYetImplemented
 from python_ivm.loops.given import given_query
-from python_ivm.loops.run import OnLimit
+from python_ivm.loops.recursive_sets import step_of
+from python_ivm.loops.run import OnLimit, Run
+from python_ivm.loops.set_rounds import SetRounds
 from python_ivm.loops.signed_rounds import SignedRounds, loop_of_recursion
 from python_ivm.optimize.cost import SMALL, Cost, Reading
 from python_ivm.parse.loops import NOW
@@ -23,6 +28,7 @@ from python_ivm.rows.circuit import Limits
 from python_ivm.rows.kinds import Kind
 from python_ivm.sources.clock import Clock
 from python_ivm.sources.history import SourceChange
+from python_ivm.state.layout import STATE, Layout
 
 NAME = "rounds_in_memory"
 """What leaves it out, as the name of a pass does."""
@@ -32,74 +38,127 @@ _LIMITS = Limits(rounds=10_000, rows=300_000)
 """A change that goes on for longer is not followed: the query is recomputed."""
 
 
-def taken_out(
-    plan: Node,
-    model: Model,
-    sources: Mapping[str, SourceChange],
-    clock: Clock | None,
-    cost: Cost,
-) -> tuple[Node, list[SignedRounds]]:
-    """The plan with the rows of its recursions as tables, and what computes these.
+@dataclass(frozen=True)
+class InMemory:
+    """Takes recursions out of a plan whose rounds are computed before.
 
-    Args:
-        plan: What a MERGE merges.
+    Attributes:
         model: The model.
+        layout: What it stores.
         sources: What happened to each of its sources.
         clock: The clock if the query asks it.
         cost: What plans cost.
     """
-    found: list[SignedRounds] = []
-    if NAME in model.request.without_passes:
-        return plan, found
 
-    def rule(node: Node) -> Node:
-        if not isinstance(node, Recursion) or node.names[-1] != COPIES:
-            return node
-        run = _rounds(node, model, sources, clock, cost)
-        if run is None:
-            return node
-        found.append(run)
-        return Scan(f"{NOW}.{node.relation}", node.relation, node.names)
+    model: Model
+    layout: Layout
+    sources: Mapping[str, SourceChange]
+    clock: Clock | None
+    cost: Cost
+    _once: OncePerNode = field(default_factory=OncePerNode)
 
-    return bottom_up(plan, rule), found
+    def taken_out(self, plan: Node) -> tuple[Node, list[Run]]:
+        """The plan with the rows of its recursions as tables, and what computes these.
 
+        Args:
+            plan: What a MERGE merges.
+        """
+        found: list[Run] = []
+        if NAME in self.model.request.without_passes:
+            return plan, found
 
-def _rounds(
-    node: Recursion,
-    model: Model,
-    sources: Mapping[str, SourceChange],
-    clock: Clock | None,
-    cost: Cost,
-) -> SignedRounds | None:
-    """What computes a recursion's change; None if it is left to Spark."""
-    little = cost.changed_little(node) and _is_little(cost.reading(node.step))
-    if not little or _reads_rounds(node):
-        return None
-    state = table(model.request.state, model.found.version)
-    once = OncePerNode()
+        def rule(node: Node) -> Node:
+            if not isinstance(node, Recursion) or node.names[-1] != COPIES:
+                return node
+            run = self._rounds(node)
+            if run is None:
+                return node
+            found.append(run)
+            return Scan(f"{NOW}.{node.relation}", node.relation, node.names)
 
-    def query(given: Node) -> str:
-        return once("query", given, lambda: given_query(given, sources, clock, state))
+        return bottom_up(plan, rule), found
 
-    def kinds(given: Node) -> tuple[Kind, ...]:
-        return tuple(Kind.of(kind) for _, kind in model.warehouse.describe(query(given)))
+    def _rounds(self, node: Recursion) -> Run | None:
+        """What computes a recursion's change; None if it is left to Spark."""
+        read = [node.step]
+        if isinstance(node, RecursiveSet):
+            read += [self._anchor, self._stored]
+        little = all(_is_little(self.cost.reading(plan)) for plan in read)
+        if not little or not self.cost.changed_little(node) or _reads_rounds(node):
+            return None
+        own = self.model.request.options.limits
+        limits = Limits(min(own.rounds, _LIMITS.rounds), min(own.rows, _LIMITS.rows))
+        try:
+            if isinstance(node, RecursiveSet):
+                return self._of_set(node, limits)
+            return self._of_signed_rows(node, limits)
+        except NotYetImplemented:
+            return None
 
-    try:
-        loop = loop_of_recursion(node, kinds, model.ansi)
-    except NotYetImplemented:
-        return None
-    first, *others = loop.givens
-    own = model.request.options.limits
-    limits = Limits(min(own.rounds, _LIMITS.rounds), min(own.rows, _LIMITS.rows))
-    return SignedRounds(
-        model.request.model,
-        loop,
-        (f"{query(first)}\nLIMIT {limits.rows + 1}", *map(query, others)),
-        tuple(map(kinds, loop.givens)),
-        (node.relation,),
-        limits,
-        OnLimit.ERROR,
-    )
+    def _of_signed_rows(self, node: Recursion, limits: Limits) -> Run:
+        loop = loop_of_recursion(node, self._kinds, self.model.ansi)
+        return SignedRounds(
+            self.model.request.model,
+            loop,
+            self._queries(loop.givens, limits),
+            tuple(map(self._kinds, loop.givens)),
+            (node.relation,),
+            limits,
+            OnLimit.ERROR,
+        )
+
+    def _of_set(self, node: RecursiveSet, limits: Limits) -> Run | None:
+        assert self.model.loop is not None
+        kinds = tuple(self.model.loop.kinds[node.loop])
+        step = step_of(node.step, node.relation, len(kinds))
+        assert step is not None  # as it was when the set was told from other loops
+        plans = (node.anchor, self._anchor, self._stored, *step.tables)
+        types = tuple(map(self._kinds, plans))
+        if types[1][:-1] != kinds or types[2][:-1] != kinds:
+            return None  # rows of other types are no proof
+        rounds = SetRounds(
+            self.model.request.model,
+            node.relation,
+            node.names[: len(kinds)],
+            kinds,
+            plans,
+            self._queries(plans, limits),
+            types,
+            step,
+            self.model.ansi,
+            limits,
+        )
+        rounds.check()
+        return rounds
+
+    @cached_property
+    def _anchor(self) -> Node:
+        """The rows that a set begins with, after the change."""
+        assert isinstance(self.layout.input, RecursiveSet)
+        return self.layout.input.anchor
+
+    @cached_property
+    def _stored(self) -> Node:
+        """The rows of a set before the change, with their rounds."""
+        stored = self.layout.recursion
+        assert stored is not None
+        return Scan(
+            STATE, beside(self.layout.input.schema[0].relation, "before"), (*stored.values(),)
+        )
+
+    def _queries(self, plans: Sequence[Node], limits: Limits) -> tuple[str, ...]:
+        """The queries of plans, the first one of no more rows than a change may begin with."""
+        first, *others = plans
+        return (f"{self._query(first)}\nLIMIT {limits.rows + 1}", *map(self._query, others))
+
+    def _query(self, given: Node) -> str:
+        state = table(self.model.request.state, self.model.found.version)
+        return self._once(
+            "query", given, lambda: given_query(given, self.sources, self.clock, state)
+        )
+
+    def _kinds(self, given: Node) -> tuple[Kind, ...]:
+        return tuple(Kind.of(kind) for _, kind in self.model.warehouse.describe(self._query(given)))
 
 
 def _is_little(reading: Reading) -> bool:

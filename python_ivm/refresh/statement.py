@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from textwrap import shorten
 
-from python_ivm.loops.run import LoopRun
+from python_ivm.loops.run import Run
 from python_ivm.optimize.cost import Execution
 
 _LONGEST = 100
@@ -67,7 +67,7 @@ class Statement:
     bookmark: str | None = None
     fence: tuple[str, int] | None = None
     execution: Execution = Execution.USUAL
-    loop: LoopRun | None = None
+    loop: Run | None = None
 
     @property
     def writes_data(self) -> bool:

@@ -24,7 +24,7 @@ from python_ivm.refresh.lifecycle.storing import stored_otherwise
 from python_ivm.refresh.maintained import Maintained
 from python_ivm.refresh.planning.builds import refuse_duplicates
 from python_ivm.refresh.planning.recomputes import STATE_STAYS, Recomputes
-from python_ivm.refresh.reason import Reason, planner_error
+from python_ivm.refresh.reason import LOOP_RUN_ANEW, Reason, planner_error
 from python_ivm.refresh.request import OnConfigurationChange, Policy, Request, Step, Warehouse
 from python_ivm.refresh.statement import Refresh, Strategy
 from python_ivm.render.sources import relation_name
@@ -164,7 +164,7 @@ class Planner(Recomputes):
             told = "no source changed" if self.model.tables else "the query reads no table"
             return self._noop(told, bookmark, changes)
         if moved and self.model.program is not None and self.model.program.bindings:
-            return self._recompute(_LOOP, bookmark)
+            return self._looped_on(bookmark, changes)
         return self._incremental(bookmark, changes)
 
     def _to_next_point(self, bookmark: Bookmark) -> bool:
@@ -338,6 +338,14 @@ class Planner(Recomputes):
         )
         return replace(refresh, statements=(*found.rounds, *refresh.statements))
 
+    def _looped_on(self, bookmark: Bookmark, changes: dict[str, SourceChange]) -> Refresh:
+        """Of a loop: a recursive set follows what changed, others are run anew."""
+        how = self._how_to_refresh(bookmark)
+        followed = isinstance(how, Maintained) and how.layout.stores_set
+        if followed and not self.model.clock_moved(bookmark):
+            return self._incremental(bookmark, changes)
+        return self._recompute(LOOP_RUN_ANEW, bookmark)
+
     def _clock_moved(self, how: Maintained, bookmark: Bookmark) -> Refresh:
         """Of a query that reads no table the rows that differ; of others most rows would."""
         if self.model.tables:
@@ -351,7 +359,6 @@ _FIRST = Reason("FIRST_BUILD", "first build", False)
 _NEWER = Reason("STATE_NEWER", "the state was written by a newer version of dbt-sparkivm")
 _CHEAPER = Reason("CHEAPER", "to follow what changed would read more", False)
 """No fallback, though all rows are read: a refresh is wanted because it costs less."""
-_LOOP = Reason("LOOP", "the loop is run anew over its sources", False)
 _CUT_OFF = Reason("LOOP_CUT_OFF", "a limit cut the loop off at the last refresh", False)
 _CONTINUE = "on_configuration_change: continue"
 _CLOCK_MOVED = Reason(

@@ -83,6 +83,8 @@ def label(node: Node, names: Mapping[str, str]) -> str:
             return f"Aggregate {_named(node.measures)}{by}"
         case nodes.UnionAll():
             return f"UnionAll ({', '.join(node.names)})"
+        case nodes.RecursiveSet():
+            return f"RecursiveSet {node.relation} ({', '.join(node.names)})"
         case nodes.Recursion():
             return f"Recursion {node.relation} ({', '.join(node.names)})"
         case nodes.WorkingTable():

@@ -19,6 +19,7 @@ from python_ivm.algebra.columns import ColumnRef, Named, beside, columns_of, fir
 from python_ivm.algebra.nodes import At, Node
 from python_ivm.algebra.walks import ends_in_generate
 from python_ivm.errors import Internal
+from python_ivm.parse.loops import NOW
 from python_ivm.parse.marks import AS_OF_LAST
 from python_ivm.sources.clock import with_literals
 
@@ -123,6 +124,8 @@ class Renderer:
             return self._function(node)
         if isinstance(node, nodes.WorkingTable):
             return self._working_table(node)
+        if isinstance(node, nodes.RecursiveSet):
+            return self._scan(nodes.Scan(f"{NOW}.{node.loop}", node.relation, node.names))
         relations = {column.relation for column in node.schema}
         if _is_closed(node) or isinstance(node, nodes.Recursion):
             (relation,) = relations

@@ -88,7 +88,7 @@ def _looked_up(
             continue
         for first, second, safe in equal:
             value, asked = (first, second) if side == 0 else (second, first)
-            if safe or not isinstance(asked, exp.Column):
+            if not isinstance(asked, exp.Column):
                 continue
             place, kind = table.columns[(asked.table, asked.name)]
             typed = builder.compiler(rows.columns).compile(value)
@@ -96,7 +96,7 @@ def _looked_up(
                 continue
             if kind.is_whole or kind.name in ("string", "date"):
                 own = keys if side == 0 else (keys[1], keys[0])
-                operator = LookedUp(given.rows, place, own, typed.of, is_left=side == 1)
+                operator = LookedUp(given.rows, place, own, typed.of, side == 1, nulls=safe)
                 return builder.add(operator, [rows.operator])
     return None
 

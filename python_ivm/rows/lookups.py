@@ -35,10 +35,17 @@ class LookedUp(Operator):
         keys: The key of a row of the input, and of a row of the table.
         value: The value of the input's row that equals the column.
         is_left: Whether the table's columns stand before those of the input.
+        nulls: Whether NULL equals NULL; such rows are not looked up.
     """
 
     def __init__(
-        self, table: Lookup, column: int, keys: tuple[Key, Key], value: Key, is_left: bool
+        self,
+        table: Lookup,
+        column: int,
+        keys: tuple[Key, Key],
+        value: Key,
+        is_left: bool,
+        nulls: bool = False,
     ) -> None:
         """Take the table, and how its rows are found."""
         self.table = table
@@ -46,6 +53,7 @@ class LookedUp(Operator):
         self.keys = keys
         self.value = value
         self.is_left = is_left
+        self.nulls = nulls
         self._asked = 0
         self._index: dict[Any, Bag] | None = None
 
@@ -64,11 +72,11 @@ class LookedUp(Operator):
         if self._index is not None:
             return self._index
         self._asked += 1
-        if self._asked > _LOOKUPS:
+        values = {self.value(row) for row in rows}
+        if self._asked > _LOOKUPS or (self.nulls and None in values):
             self._index = _by_key(self.table, self.keys[1])
             return self._index
-        value = self.value
-        values = {found for row in rows if (found := value(row)) is not None}
+        values.discard(None)
         return _by_key(self.table.find(self.column, values) if values else (), self.keys[1])
 
 

@@ -19,6 +19,7 @@ from python_ivm.algebra.nodes import (
     Node,
     Project,
     Recursion,
+    RecursiveSet,
     Sort,
     Window,
 )
@@ -118,6 +119,11 @@ class Layout:
         }
         columns = self.input.schema
         return {c: held[c] for c in columns} if all(c in held for c in columns) else None
+
+    @property
+    def stores_set(self) -> bool:
+        """Whether it stores a recursive set as a whole, which can then follow what changed."""
+        return isinstance(self.input, RecursiveSet) and self.recursion is not None
 
     @property
     def view_asks_clock(self) -> bool:

@@ -18,7 +18,7 @@ import sqlglot
 from sqlglot import exp
 
 from python_ivm.algebra.nodes import FEED_COLUMNS
-from python_ivm.loops.run import LoopRun
+from python_ivm.loops.run import Run
 from python_ivm.loops.signed_rounds import NotFollowed
 from python_ivm.optimize.cost import Execution
 from python_ivm.parse import clock_calls as clock
@@ -232,9 +232,16 @@ class Lake:
                 least = self.db.execute(f"select min(__ivm_count__) from s.{state}").fetchone()[0]
                 assert least is None or least >= 0, "negative multiplicity in the state"
 
-    def show_loop(self, loop: LoopRun) -> None:
+    @staticmethod
+    def given(rows: list[Row]) -> list[Row]:
+        """What a loop is given for a query."""
+        return rows
+
+    def show_loop(self, loop: Run) -> None:
         """Run a loop, and show its rows as tables."""
-        relations, self.looped = loop.run(lambda sql: self.db.execute(self.duck(sql)).fetchall())
+        relations, self.looped = loop.run(
+            lambda sql: self.given(self.db.execute(self.duck(sql)).fetchall())
+        )
         for relation in relations:
             body = ", ".join(
                 f'"{name}" {exp.DataType.build(str(kind), dialect="spark").sql("duckdb")}'

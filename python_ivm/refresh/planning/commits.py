@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from python_ivm.algebra.nodes import Node
+from python_ivm.loops.set_rounds import SetBuild
 from python_ivm.parse.parser import pin_versions, table_key
 from python_ivm.refresh import policy, statements
 from python_ivm.refresh.maintained import Maintained, maintained
@@ -106,7 +107,11 @@ class Commits:
     def _looped(self, strategy: Strategy) -> list[Statement]:
         """The statement that runs the model's loop, if it has one and its rows are asked for."""
         run = self.model.loop_run() if strategy is not Strategy.INCREMENTAL else None
-        return [] if run is None else [statements.run_loop(run)]
+        if run is None:
+            return []
+        if self.model.recursive_set is not None:
+            run = SetBuild(**vars(run))
+        return [statements.run_loop(run)]
 
     def _how_to_refresh(self, bookmark: Bookmark) -> Maintained | Reason:
         """The bound query, or why its state cannot be maintained."""

@@ -3,31 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Iterator
-from typing import Any
 
 import pytest
 
-from python_ivm.loops.run import LoopRun
 from python_ivm.rows import lookups
 from python_ivm.rows.lookups import LookedUp
 from python_ivm.rows.operators import Bag, Joined
 from tests.planner.delta import test_recursion
 from tests.planner.lake import Lake
+from tests.planner.loops.tables import Table
 from tests.planner.stories import View
-
-Row = tuple[Any, ...]
-
-
-class Table(list[Row]):
-    """Rows that can be looked up, as the adapter's can."""
-
-    asked = 0
-
-    def find(self, column: int, values: Collection[Any]) -> Iterator[Row]:
-        assert values and None not in values
-        Table.asked += 1
-        return (row for row in self if row[column] in values)
 
 
 @pytest.mark.parametrize("most", [0, 2, 100])
@@ -48,14 +33,6 @@ def test_they_are_those_of_a_join(
     for _ in range(5):
         change = {(seeded.choice(keys), n): seeded.choice([1, 2, -1]) for n in range(3)}
         assert first.step({0: change}) == second.step({int(is_left): change})
-
-
-@pytest.fixture
-def looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Spark's answers can be asked."""
-    given = LoopRun.given
-    monkeypatch.setattr(LoopRun, "given", lambda run, place, rows, kinds: given(
-        run, place, Table(rows), kinds))  # fmt: skip
 
 
 @pytest.mark.usefixtures("looked_up")

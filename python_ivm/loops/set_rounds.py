@@ -1,0 +1,360 @@
+"""The rounds of a recursive set: of all of its rows, and of a change.
+
+All rows come by semi-naive evaluation: each round has the rows that follow from those of the round
+before and were not there (Bancilhon and Ramakrishnan, SIGMOD 1986). A change is followed by delete
+and rederive (Gupta, Mumick and Subrahmanian, "Maintaining Views Incrementally", SIGMOD 1993). Its
+first half deletes too much where rows follow from each other in circles. The rounds prevent that:
+a row stays if the anchor or a row of an earlier round still gives it, so that only rows go that
+have lost all of these (as in Motik, Nenov, Piro and Horrocks, "Incremental Update of Datalog
+Materialisation: the Backward/Forward Algorithm", AAAI 2015, who look for such proofs, too).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from python_ivm.algebra.nodes import Node, WorkingTable
+from python_ivm.delta.recursion import COPIES
+from python_ivm.loops.recursive_sets import ROUND, Step, parts_of, step_of
+from python_ivm.loops.run import Ask, LoopRun, Relation, bag_of
+from python_ivm.loops.signed_rounds import NotFollowed
+from python_ivm.parse.loops import LOOP_VIEW
+from python_ivm.rows.circuit import Endless, Limits, Result
+from python_ivm.rows.kinds import Kind, Overflow
+from python_ivm.rows.lookups import Lookup
+from python_ivm.rows.operators import Bag, Row
+from python_ivm.rows.pipeline import Pipeline, Tables
+
+_INT, _BIGINT = Kind("int"), Kind("bigint")
+_LOOKUPS = 20
+"""After so many questions to a table all of its rows are kept."""
+_MOST_GROWTH = 4
+"""So many of the last rounds tell how a set grows."""
+
+
+# -- all rows --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SetBuild(LoopRun):
+    """All rounds of a loop that is one recursive set; its rows come with their rounds."""
+
+    def rounds(self, ask: Ask) -> Result:
+        """The rounds alone: semi-naive evaluation.
+
+        Raises:
+            Endless: If rows are added without end.
+            Overflow: If a number does not fit its column.
+        """
+        ((name, kinds),) = self.loop.kinds.items()
+        tables: Tables = {
+            id(node): (self.given(place, ask(self.queries[place]), types), types)
+            for place, (node, types) in enumerate(zip(self.loop.givens, self.kinds, strict=True))
+        }
+        anchors, stepping = parts_of(self.loop.plans[name])
+        step = step_of(stepping, name, len(kinds))
+        assert step is not None
+        forward = _forward(step, self.loop.names[name], kinds, tables, self.loop.ansi)
+        new: Iterable[Row] = {
+            row for anchor in anchors for row in _brought(anchor, kinds, tables, self.loop.ansi)
+        }
+        delayed = bool(self.loop.graph.delays)  # else all of it is one round
+        result = Result()
+        found: dict[Row, int] = {}
+        rounds = 0
+        while new:
+            found.update(dict.fromkeys(new, rounds))
+            result.growth = [*result.growth[1 - _MOST_GROWTH :], {name: len(found)}]
+            if len(found) > self.limits.rows and not delayed:
+                raise Endless({name: len(found)})
+            if delayed and (rounds >= self.limits.rounds or len(found) > self.limits.rows):
+                result.ended = False
+                break
+            rounds += 1
+            new = [row for row in forward.send(dict.fromkeys(new, 1)) if row not in found]
+        result.rounds = rounds if delayed else 0
+        result.rows = {name: {(*row, number): 1 for row, number in found.items()}}
+        return result
+
+    def _relation(self, name: str, rows: Bag) -> Relation:
+        columns = zip(self.loop.names[name], self.loop.kinds[name], strict=True)
+        return Relation(LOOP_VIEW.format(name), (*columns, (ROUND, _INT)), rows)
+
+
+def _rows(rows: Iterable[Sequence[object]], kinds: Sequence[Kind]) -> Bag | Lookup:
+    return rows if isinstance(rows, Lookup) else bag_of(rows, kinds)
+
+
+def _brought(plan: Node, kinds: Sequence[Kind], tables: Tables, ansi: bool) -> Bag:
+    """The rows of a plan that Spark computed, in the types of the set's columns."""
+    rows, types = tables[id(plan)]
+    shown = list(zip(plan.schema, kinds, strict=False))
+    given = rows if isinstance(rows, dict) else bag_of(rows, types)
+    return Pipeline(plan, plan, types, {}, shown, ansi).send(given)
+
+
+def _forward(
+    step: Step, names: Sequence[str], kinds: Sequence[Kind], tables: Tables, ansi: bool
+) -> Pipeline:
+    """From rows of the set to those that follow from them."""
+    working = step.working(*names)
+    plan = step.forward(working)
+    shown = list(zip(plan.schema, kinds, strict=True))
+    return Pipeline(plan, working, kinds, tables, shown, ansi)
+
+
+def _backward(
+    step: Step,
+    forward: Pipeline,
+    names: Sequence[str],
+    kinds: Sequence[Kind],
+    tables: Tables,
+    stored: Bag | Lookup,
+    ansi: bool,
+) -> Pipeline:
+    """From rows to the rows of the set that give them: those, these, and the round of these."""
+    asked = WorkingTable("__ivm_asked__", "__ivm_asked__", tuple(names))
+    working = step.working(*names, ROUND)
+    values = [
+        item.expression if own == kind else exp.cast(item.expression.copy(), str(kind))
+        for item, own, kind in zip(step.items, forward.kinds, kinds, strict=True)
+    ]
+    plan = step.backward(asked, working, values)
+    of_set = [*kinds, _INT]
+    shown = [*zip(asked.schema, kinds, strict=True), *zip(working.schema, of_set, strict=True)]
+    given = {**tables, id(working): (stored, of_set)}
+    return Pipeline(plan, asked, kinds, given, shown, ansi)
+
+
+# -- a change --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SetRounds:
+    """The rounds of a change of a recursive set.
+
+    Attributes:
+        model: The model's name.
+        relation: The name of the table that the changed rows are shown as.
+        names: The columns of the set.
+        kinds: Their types.
+        plans: What Spark is asked: for the rows that lose or get something they follow from, for
+            the anchor, for the set as it was, and for what the step joins.
+        queries: The same as queries.
+        types: The types of their columns.
+        step: The step, after the change.
+        ansi: Whether ANSI mode is on.
+        limits: How far a change is followed.
+    """
+
+    model: str
+    relation: str
+    names: tuple[str, ...]
+    kinds: tuple[Kind, ...]
+    plans: tuple[Node, ...]
+    queries: tuple[str, ...]
+    types: tuple[tuple[Kind, ...], ...]
+    step: Step
+    ansi: bool
+    limits: Limits
+
+    def run(self, ask: Ask) -> tuple[list[Relation], Result]:
+        """Run the rounds.
+
+        Args:
+            ask: Runs a query in Spark.
+
+        Returns:
+            The signed rows, and how the rounds ended.
+
+        Raises:
+            NotFollowed: If they reach a limit, or a number that does not fit its column.
+        """
+        try:
+            found, result = self._followed(ask)
+        except Overflow as error:
+            raise NotFollowed(f"a number of the change does not fit its column: {error}") from None
+        columns = (*zip(self.names, self.kinds, strict=True), (ROUND, _INT), (COPIES, _BIGINT))
+        return [Relation(LOOP_VIEW.format(self.relation), columns, found)], result
+
+    def check(self) -> None:
+        """See that the row engine can compute the step, there and back.
+
+        Raises:
+            NotYetImplemented: If it cannot.
+        """
+        none: Bag = {}
+        known = zip(self.plans, self.types, strict=True)
+        _Change(self, {id(plan): (none, types) for plan, types in known}, none, none)
+
+    def told(self, result: Result) -> str:
+        """How the rounds ended, in the log's words."""
+        rounds = result.rounds
+        return f"a recursive set's change in {rounds:,} round{'s' if rounds != 1 else ''}"
+
+    def _followed(self, ask: Ask) -> tuple[Bag, Result]:
+        tables: Tables = {
+            id(plan): (_rows(ask(query), types), types)
+            for plan, query, types in zip(self.plans, self.queries, self.types, strict=True)
+        }
+        seeds, anchor, stored, *_ = self.plans
+        change = _Change(self, tables, tables[id(anchor)][0], tables[id(stored)][0])
+        lost, got = self._begun(seeds, tables)
+        change.delete(lost)
+        change.insert(got)
+        return change.signed(), Result(rounds=change.rounds, changes=len(change.now))
+
+    def _begun(self, seeds: Node, tables: Tables) -> tuple[set[Row], set[Row]]:
+        """The rows that lose something they follow from, and those that get something."""
+        rows, types = tables[id(seeds)]
+        if len(rows) > self.limits.rows:
+            raise NotFollowed(f"the change begins with more than {self.limits.rows:,} rows")
+        width = len(self.kinds)
+        given = rows if isinstance(rows, dict) else bag_of(rows, types)
+        shown = list(zip(seeds.schema, (*self.kinds, _INT, _BIGINT), strict=True))
+        sums: dict[Row, int] = {}
+        lost: set[Row] = set()
+        for row, times in Pipeline(seeds, seeds, types, {}, shown, self.ansi).send(given).items():
+            key, copies = row[:width], row[-1] * times
+            sums[key] = sums.get(key, 0) + copies
+            if copies < 0:
+                lost.add(key)
+        return lost, {row for row, copies in sums.items() if copies > 0}
+
+
+class _Change:
+    """What becomes of a set by a change of what it follows from.
+
+    Attributes:
+        now: The rows of the set that are looked at: the round that each is of now, None if none.
+        rounds: How many times rows followed from rows.
+    """
+
+    def __init__(
+        self, of: SetRounds, tables: Tables, anchor: Bag | Lookup, stored: Bag | Lookup
+    ) -> None:
+        """Take the set as it was, and what it follows from after the change."""
+        self.limits = of.limits
+        self.anchor = _Rounds(anchor, of.kinds)
+        self.stored = _Rounds(stored, of.kinds)
+        self.width = len(of.kinds)
+        self.forward = _forward(of.step, of.names, of.kinds, tables, of.ansi)
+        self.backward = _backward(
+            of.step, self.forward, of.names, of.kinds, tables, stored, of.ansi
+        )
+        self.now: dict[Row, int | None] = {}
+        self.rounds = 0
+
+    def delete(self, suspects: Collection[Row]) -> None:
+        """Take rows away that no longer follow from the anchor, or from rows of earlier rounds.
+
+        Args:
+            suspects: The rows of which something is gone that they followed from.
+        """
+        while suspects:
+            known = self._rounds_of(suspects)
+            least = self._least_rounds(known)
+            gone = [row for row, number in known.items() if least.get(row, number) >= number]
+            self.now.update(dict.fromkeys(gone))
+            suspects = self._following(gone)
+
+    def insert(self, candidates: Collection[Row]) -> None:
+        """Bring the rows that follow from what there is: those that came, or went wrongly.
+
+        Args:
+            candidates: The rows that have got something that they follow from.
+        """
+        gone = [row for row, number in self.now.items() if number is None]
+        absent = candidates - self._rounds_of(candidates).keys()
+        waiting: dict[int, set[Row]] = {}
+        for row, number in self._least_rounds({*absent, *gone}).items():
+            waiting.setdefault(number + 1, set()).add(row)
+        while waiting:
+            number = min(waiting)
+            asked = waiting.pop(number)
+            new = asked - self._rounds_of(asked).keys()
+            self.now.update(dict.fromkeys(new, number))
+            following = self._following(new)
+            if following:
+                waiting.setdefault(number + 1, set()).update(following)
+
+    def signed(self) -> Bag:
+        """The rows that come and go, with their rounds."""
+        signed: Bag = {}
+        before = self.stored.of(self.now)
+        for row, now in self.now.items():
+            old = before.get(row)
+            if old == now:
+                continue
+            if old is not None:
+                signed[(*row, old, -1)] = 1
+            if now is not None:
+                signed[(*row, now, 1)] = 1
+        return signed
+
+    def _rounds_of(self, rows: Collection[Row]) -> dict[Row, int]:
+        """The rounds of those rows that are there now."""
+        found = self.stored.of([row for row in rows if row not in self.now])
+        for row in rows:
+            number = self.now.get(row)
+            if number is not None:
+                found[row] = number
+        return found
+
+    def _least_rounds(self, rows: Collection[Row]) -> dict[Row, int]:
+        """Of each row the least round that it follows from; the anchor's is -1."""
+        least = dict.fromkeys(self.anchor.of(rows), -1)
+        asked = dict.fromkeys([row for row in rows if row not in least], 1)
+        for found in self.backward.send(asked) if asked else ():
+            row, source, number = found[: self.width], found[self.width : -1], found[-1]
+            number = self.now.get(source, number)
+            if number is not None:
+                least[row] = min(least.get(row, number), number)
+        return least
+
+    def _following(self, rows: Collection[Row]) -> set[Row]:
+        """The rows that follow from some, by one step.
+
+        Raises:
+            NotFollowed: If there are more rounds or rows than a change is followed for.
+        """
+        if not rows:
+            return set()
+        self.rounds += 1
+        if self.rounds > self.limits.rounds or len(self.now) > self.limits.rows:
+            told = f"{self.rounds:,} rounds and {len(self.now):,} rows"
+            raise NotFollowed(f"the change went on for {told}")
+        return set(self.forward.send(dict.fromkeys(rows, 1)))
+
+
+class _Rounds:
+    """The rows of a table, with the round that is their last column; few of them are asked for."""
+
+    def __init__(self, rows: Bag | Lookup, kinds: Sequence[Kind]) -> None:
+        """Take the table, and the types of its other columns."""
+        self.rows = rows
+        self.columns = [
+            place for place, kind in enumerate(kinds) if kind.is_whole or kind.name == "string"
+        ]
+        self._asked = 0
+        self._known: Mapping[Row, int] | None = None
+
+    def of(self, rows: Collection[Row]) -> dict[Row, int]:
+        """The rounds of those rows that are in the table."""
+        if not rows:
+            return {}
+        known = self._known if self._known is not None else self._looked_up(rows)
+        return {row: known[row] for row in rows if row in known}
+
+    def _looked_up(self, rows: Collection[Row]) -> Mapping[Row, int]:
+        self._asked += 1
+        if isinstance(self.rows, Lookup) and self.columns and self._asked <= _LOOKUPS:
+            values = {place: {row[place] for row in rows} for place in self.columns}
+            place = max(self.columns, key=lambda place: len(values[place]))
+            if None not in values[place]:
+                return {row[:-1]: row[-1] for row in self.rows.find(place, values[place])}
+        self._known = {row[:-1]: row[-1] for row in self.rows}
+        return self._known
