@@ -21,7 +21,14 @@ from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, Named, beside
 from python_ivm.algebra.linear_recursion import last_round
-from python_ivm.algebra.nodes import Node, Project, Recursion, UnionAll, WorkingTable
+from python_ivm.algebra.nodes import (
+    Node,
+    Project,
+    Recursion,
+    RecursiveSet,
+    UnionAll,
+    WorkingTable,
+)
 from python_ivm.algebra.term import Changes, Inner, Term
 from python_ivm.algebra.walks import bottom_up, over
 
@@ -48,6 +55,8 @@ def delta(node: Recursion, changes: Changes, inner: Inner) -> list[Term]:
         relation=changed,
         names=(*node.names, COPIES),
     )
+    if isinstance(rows, RecursiveSet):
+        rows = replace(rows, loop=changed)
     names = {c: ColumnRef(changed, c.name).expression() for c in node.schema}
     only_grows = all(term.inserts_only for term in (*of_anchor, *of_step))
     count = ColumnRef(changed, COPIES).expression()

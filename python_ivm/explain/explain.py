@@ -74,7 +74,7 @@ def explain(request: Request, warehouse: Warehouse) -> str:
         current = model.current_versions()
         run = model.loop_run()
         if run is not None:
-            parts += _looped(request, model, how, run, current)
+            parts += _looped(request, model, how, run, current, found)
             return "\n\n".join(parts) + "\n"
         parts += [
             _section("Logical plan", tree(how.query.plan)),
@@ -103,8 +103,9 @@ def _looped(
     how: Maintained,
     run: LoopRun,
     current: dict[str, SourceChange],
+    found: Found,
 ) -> list[str]:
-    """How a model with a loop is kept: every change runs the loop anew."""
+    """How a model with a loop is kept: a recursive set follows changes, others are run anew."""
     merge = recomputing(model, recompute(how.layout), current, model.clock(None))
     given = "\n\n".join(run.queries) or "  nothing"
     return [
@@ -112,10 +113,16 @@ def _looped(
         _section("Given to the loop by Spark", given),
         _section("Logical plan behind the loop", tree(how.query.plan)),
         _section("Stored", stored(request, how.layout)),
-        _section("A change of any source runs the loop anew; then", merge.sql),
+        *(_on_changes(model, how, current, found) if how.layout.stores_set else ()),
+        _section(_ANEW[how.layout.stores_set], merge.sql),
         _section("Build and view", _build(model, how, current)),
     ]
 
+
+_ANEW = {
+    False: "A change of any source runs the loop anew; then",
+    True: "A change that is too large to follow runs the loop anew; then",
+}
 
 _FORMER = (
     "The query changed. This is the former one, which the view follows until it is built anew\n"

@@ -109,7 +109,8 @@ class InMemory:
 
     def _of_set(self, node: RecursiveSet, limits: Limits) -> Run | None:
         assert self.model.loop is not None
-        kinds = tuple(self.model.loop.kinds[node.loop])
+        ((_, typed),) = self.model.loop.kinds.items()
+        kinds = tuple(typed)
         step = step_of(node.step, node.relation, len(kinds))
         assert step is not None  # as it was when the set was told from other loops
         plans = (node.anchor, self._anchor, self._stored, *step.tables)

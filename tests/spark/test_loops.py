@@ -84,6 +84,6 @@ def test_a_process_that_dies_between_the_loop_and_its_commit(bench: Bench) -> No
         refresher(failing(bench.query, before="MERGE")).refresh(view.request())
     assert view.rows() == [(1,), (2,), (3,), (4,)]
     assert len(bench.history(view.state)) == before
-    run(view, "recompute", "LOOP")
+    run(view, "incremental", "CHANGED")
     assert sorted(view.rows()) == [(2,), (3,), (4,), (10,)]
     assert len(bench.history(view.state)) == before + 1

@@ -8,7 +8,10 @@ from collections.abc import Sequence
 
 import pytest
 
+from python_ivm.errors import InvalidModel, LoopNotEnded
+from python_ivm.explain.explain import explain
 from python_ivm.loops import set_rounds
+from python_ivm.refresh.request import Options
 from python_ivm.refresh.statement import Strategy
 from python_ivm.rows import lookups
 from tests.planner.lake import Lake
@@ -97,3 +100,66 @@ def test_it_does_so_where_rows_are_looked_up(
     for seed in range(3):
         life(Lake(), models("")[number], random.Random(seed * 7000 + number))
     assert most == 0 or number == 5 or Table.asked > asked
+
+
+def test_it_is_explained(lake: Lake) -> None:
+    lake.create("roots", COLUMNS, [(1, 2, 0)])
+    lake.create("edges", COLUMNS, [(1, 2, 0)])
+    sql = models("")[0]
+    lake.run("m", sql)
+    told = explain(lake.request("m", sql), lake)
+    assert "RecursiveSet reached (n, __ivm_round__)" in told
+    assert "FROM ivm_loop_reached_changed AS reached_changed" in told
+    assert "When s.edges changes" in told
+    assert "A change that is too large to follow runs the loop anew" in told
+
+
+@pytest.mark.parametrize(
+    ("more", "model"),
+    [
+        ("select r.n from reached r join s.roots o on o.a = r.n", "a join behind it"),
+        ("select count(*) as n from reached", "an aggregate behind it"),
+    ],
+)
+def test_what_reads_more_than_its_rows_is_run_anew(lake: Lake, more: str, model: str) -> None:
+    lake.size_of = lambda name: 1000
+    lake.create("roots", COLUMNS, [(1, 2, 0)])
+    lake.create("edges", COLUMNS, [(1, 2, 0)])
+    sql = models("")[0].removesuffix("select n from reached") + more
+    lake.run("m", sql)
+    lake.change("edges", insert=[(2, 3, 0)])
+    assert lake.run("m", sql).reason == "LOOP", model
+    assert lake.view("m") == Counter(lake.db.execute(lake.duck(sql)).fetchall())
+
+
+def test_a_change_without_an_end_is_an_error_and_writes_nothing(lake: Lake) -> None:
+    lake.size_of = lambda name: 1000
+    lake.create("t", {"n": "int", "most": "int"}, [(1, 5)])
+    sql = (
+        "with recursive up as (select n from s.t union "
+        "select u.n + 1 from up u join s.t on u.n < t.most) select n from up"
+    )
+    options = Options.of({"ivm_max_rows": 100})
+    lake.run("m", sql, options=options)
+    lake.change("t", insert=[(1, 2_000_000)])
+    before = lake.view("m"), len(lake.commits["m__ivm_state"])
+    with pytest.raises(LoopNotEnded, match=r"up has .* rows"):
+        lake.run("m", sql, options=options)
+    assert len(lake.commits["m__ivm_state"]) == before[1]
+    lake.change("t", delete=[(1, 2_000_000)])
+    assert lake.run("m", sql, options=options).strategy is Strategy.INCREMENTAL
+    assert lake.view("m") == {(n,): 1 for n in range(1, 6)}
+
+
+def test_a_number_that_does_not_fit_is_an_error(lake: Lake) -> None:
+    lake.size_of = lambda name: 1000
+    lake.ansi = True
+    lake.create("t", {"n": "int", "most": "bigint"}, [(1, 100)])
+    sql = (
+        "with recursive up as (select n from s.t union "
+        "select u.n * 2 from up u join s.t on u.n < t.most) select n from up"
+    )
+    lake.run("m", sql)
+    lake.change("t", insert=[(1, 2**40)])
+    with pytest.raises(InvalidModel, match="does not fit its column"):
+        lake.run("m", sql)
