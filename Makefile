@@ -13,7 +13,7 @@ DIST_STAMP := $(VENV)/.dist-done
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-spark test-crash test-conformance test-tpcds test-random test-matrix test-servers test-cluster test-s3 shop check format clean docs pictures report-picture docs-site \
-	bench dist
+	bench bench-many dist
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^# == / {printf "\n%s\n", substr($$0, 6)} \
@@ -98,6 +98,9 @@ $(SERVERS_STAMP): $(STAMP)
 
 bench: $(BENCH_STAMP) ## Measure refreshes (ARGS='queries dag cold --scales 1 10', see docs/benchmarks)
 	$(BIN)/python -m benchmarks $(ARGS)
+
+bench-many: setup ## Measure runs and looks at 500 models of which nothing changed (ARGS='--models 100')
+	$(BIN)/python -m benchmarks.many $(ARGS)
 
 $(BENCH_STAMP): $(STAMP)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[bench]'

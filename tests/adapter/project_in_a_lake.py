@@ -34,11 +34,16 @@ class Adapter:
         self.lake = lake
         self.broken: set[str] = set()
         self.config = SimpleNamespace(
-            project_name="shop", credentials=SimpleNamespace(secrets=lambda: ["hush-hush"])
+            project_name="shop",
+            project_target_path="/dev/null/target",
+            credentials=SimpleNamespace(secrets=lambda: ["hush-hush"]),
         )
         self.Relation = SimpleNamespace(create=lambda **parts: SimpleNamespace(**parts))
 
     def _ivm_warehouse(self) -> Lake:
+        return self.lake
+
+    def _ivm_warehouse_of(self, graph: Any, uids: list[str]) -> Lake:
         return self.lake
 
     def _ivm_query(self, sql: str) -> list[dict[str, Any]]:

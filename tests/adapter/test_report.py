@@ -13,6 +13,8 @@ from dbt_common.exceptions import CompilationError
 
 from dbt.adapters.sparkivm.cli import main
 from dbt.adapters.sparkivm.credentials import SparkIvmCredentials
+from dbt.adapters.sparkivm.operations.report import contents as pages
+from dbt.adapters.sparkivm.operations.report.drawn import Drawn
 from dbt.adapters.sparkivm.operations.report.page import html, without
 from python_ivm.explain.picture import picture
 from tests.adapter.project_in_a_lake import MODELS, Adapter, node
@@ -52,6 +54,35 @@ def test_a_page_tells_what_the_commands_tell(
     reads = {one["id"]: one["reads"] for one in shown["nodes"]}
     assert reads["model.above"] == ["model.sums"]
     assert "<title>shop</title>" in text
+
+
+def test_drawings_are_made_once(
+    adapter: Adapter, selected: dict[str, Any], graph: dict[str, Any], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    run_all(adapter)
+    kept = tmp_path / "target" / "kept.json"
+    made: list[str] = []
+
+    def counted(asked: Any, warehouse: Any) -> Any:
+        made.append(asked.model)
+        return picture(asked, warehouse)
+
+    monkeypatch.setattr(pages, "picture", counted)
+
+    def page() -> Any:
+        found = pages.contents(adapter, graph, selected, drawn=Drawn(kept))
+        return {uid: json.loads(json.dumps(m["picture"])) for uid, m in found["models"].items()}
+
+    first = page()
+    assert sorted(made) == sorted(MODELS) and page() == first and len(made) == len(MODELS)
+    adapter.lake.change("x", insert=[(7, 7)])
+    assert page() == first and len(made) == len(MODELS), "only rows changed"
+    selected["model.sums"] = "select k, max(v) as t from s.x group by k"
+    assert page()["model.sums"] != first["model.sums"] and made.count("sums") == 2
+    kept.write_text("{")
+    page()
+    assert made.count("bag") == 2, "what is kept is broken"
 
 
 def test_a_page_needs_nothing_but_itself(

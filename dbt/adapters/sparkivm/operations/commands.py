@@ -18,6 +18,7 @@ from dbt.adapters.sparkivm.operations.nodes import is_maintained
 from dbt.adapters.sparkivm.operations.previews import previews, request
 from dbt.adapters.sparkivm.operations.project import opened
 from dbt.adapters.sparkivm.operations.report.contents import contents
+from dbt.adapters.sparkivm.operations.report.drawn import Drawn
 from dbt.adapters.sparkivm.operations.report.page import html
 from dbt.adapters.sparkivm.operations.report.run import read
 from dbt.adapters.sparkivm.operations.totals import totals
@@ -315,8 +316,9 @@ def report(arguments: Sequence[str], output: Path, results: Path | None) -> None
     """Write a page that shows the project's models, or a run: graph, trends, plans."""
     run = read(results) if results is not None else None
     with opened(arguments) as project:
-        found = contents(project.adapter, project.graph, project.compiled, run)
         config = project.adapter.config
+        drawn = Drawn(Path(config.project_target_path) / "sparkivm-drawings.json")
+        found = contents(project.adapter, project.graph, project.compiled, run, drawn)
         written = html(config.project_name, found, config.credentials.secrets())
     output.parent.mkdir(parents=True, exist_ok=True)
     output.write_text(written, encoding="utf-8")

@@ -19,6 +19,7 @@ from dbt.adapters.sparkivm.operations.nodes import (
     relations_read,
 )
 from dbt.adapters.sparkivm.operations.previews import request
+from dbt.adapters.sparkivm.operations.shared import Shared
 from python_ivm.errors import IvmError
 from python_ivm.operate.ahead import AheadWarehouse
 from python_ivm.operate.audit import audit, statement
@@ -101,6 +102,7 @@ def _replaced(graph: Graph, uid: str) -> Iterator[str]:
 
 def statuses(adapter: Any, graph: Graph, compiled: Compiled) -> list[Status]:
     """Where each maintained model stands."""
+    adapter = Shared.of(adapter, graph, compiled)
     ahead = AheadWarehouse(adapter._ivm_warehouse())
 
     def look(asked: Request) -> Status:
@@ -126,7 +128,7 @@ def histories(
         compiled: The models to look at.
         most: How many commits of each are looked at; None means all.
     """
-    warehouse = adapter._ivm_warehouse()
+    warehouse = Shared.of(adapter, graph, compiled)._ivm_warehouse()
 
     def look(asked: Request) -> tuple[str, list[Record], str]:
         found = records(warehouse.history(asked.state, most) or ())

@@ -10,7 +10,10 @@ from dbt.adapters.base.meta import AdapterMeta, available
 from dbt.adapters.contracts.relation import RelationType
 from dbt_common.exceptions import CompilationError, DbtBaseException
 
+from dbt.adapters.sparkivm.bridge.many_logs import FEW, ManyLogs, location
 from dbt.adapters.sparkivm.bridge.refresher import Refresher
+from dbt.adapters.sparkivm.bridge.this_run import this_run
+from dbt.adapters.sparkivm.bridge.warehouse import SparkWarehouse
 from dbt.adapters.sparkivm.log import warn
 from dbt.adapters.sparkivm.operations import looks, nodes
 from dbt.adapters.sparkivm.operations.history_query import Past, query
@@ -103,6 +106,35 @@ class OperationsMixin(metaclass=AdapterMeta):
                 continue
             found.append(Past(table_key(view), table_key(state), past))
         return query(found, since or {})
+
+    def _ivm_warehouse_of(self, graph: Mapping[str, Any], uids: Sequence[str]) -> SparkWarehouse:
+        """Answers about tables; of many models the logs of their tables are read once.
+
+        Args:
+            graph: The project's, as dbt gives it to Jinja.
+            uids: The models that are asked about.
+        """
+        handle = self.connections.get_thread_connection().handle
+        asked = [uid for uid in uids if nodes.is_maintained(graph["nodes"][uid])]
+        if not self.config.credentials.is_connect or len(asked) < FEW:
+            return self._ivm_warehouse()
+        names: set[tuple[str, str]] = set()
+        every = {**graph["nodes"], **graph.get("sources", {})}
+        for uid in asked:
+            node = every[uid]
+            names.add(self._ivm_state(node, (node["schema"], node["alias"]), node["config"]))
+            read = (node.get("depends_on") or {}).get("nodes") or ()
+            for above in (every[one] for one in read if one in every):
+                names.add((above["schema"], above.get("alias") or above.get("identifier") or ""))
+        known = {name: self.get_relation(None, *name) for name in sorted(names)}
+        found = {
+            name: where
+            for name, relation in known.items()
+            if relation is not None and relation.is_delta
+            if (where := location(relation.information or "")) is not None
+        }
+        logs = ManyLogs(handle, found)
+        return SparkWarehouse(self._ivm_query, logs, self._ivm_conf(), this_run().engine)
 
     @available.parse(lambda *a, **k: [])
     def ivm_maintain(

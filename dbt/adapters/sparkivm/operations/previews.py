@@ -12,6 +12,7 @@ from dbt.adapters.sparkivm.operations.nodes import (
     is_maintained,
     relations_read,
 )
+from dbt.adapters.sparkivm.operations.shared import Shared
 from python_ivm.operate.ahead import AheadWarehouse
 from python_ivm.operate.preview import Preview, failed, preview, with_followers
 from python_ivm.refresh.request import Request
@@ -32,6 +33,7 @@ def previews(
         look: Whether changed rows may be read, as the run reads them to decide.
         full_refresh: Whether the run has dbt's flag of this name.
     """
+    adapter = Shared.of(adapter, graph, compiled)
     ahead = AheadWarehouse(adapter._ivm_warehouse(), look=look)
     found = []
     for uid in in_order(graph, compiled):

@@ -10,18 +10,25 @@ from typing import Any
 from dbt.adapters.sparkivm.operations import looks
 from dbt.adapters.sparkivm.operations.nodes import Compiled, Graph, is_maintained, relations_read
 from dbt.adapters.sparkivm.operations.previews import previews, request
+from dbt.adapters.sparkivm.operations.report.drawn import Drawn
 from dbt.adapters.sparkivm.operations.report.run import Run
+from dbt.adapters.sparkivm.operations.shared import Shared
 from dbt.adapters.sparkivm.operations.totals import totals
 from python_ivm.explain.picture import Picture, picture
 from python_ivm.operate.records import Record
-from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 
 SCHEMA = 1
 """The version of what the page reads."""
+COMMITS = 32
+"""So many commits of each state are looked at: as many as previews and statuses look at."""
 
 
 def contents(
-    adapter: Any, graph: Graph, compiled: Compiled, run: Run | None = None
+    adapter: Any,
+    graph: Graph,
+    compiled: Compiled,
+    run: Run | None = None,
+    drawn: Drawn | None = None,
 ) -> dict[str, Any]:
     """Collect what the page shows; writes nothing, and reads only metadata.
 
@@ -30,54 +37,46 @@ def contents(
         graph: The project's nodes.
         compiled: The selected models.
         run: What a run did, if the page is of one.
+        drawn: The drawings of an earlier page.
     """
-    look = _Shared(adapter)
-    coming = previews(look, graph, compiled, look=False)
+    drawn = drawn or Drawn(None)
+    look = Shared.of(adapter, graph, compiled)
+    coming = {one.model: one for one in previews(look, graph, compiled, look=False)}
     stands = {one.model: one for one in looks.statuses(look, graph, compiled)}
-    past = {name: found for name, found, _ in looks.histories(look, graph, compiled, None)}
+    past = {name: found for name, found, _ in looks.histories(look, graph, compiled, COMMITS)}
     chosen = {uid: graph["nodes"][uid] for uid in compiled}
     models = {}
     for uid, node in chosen.items():
         if is_maintained(node):
-            found = _picture(look, node, compiled[uid])
+            coming_next = coming[node["name"]]
             models[uid] = {
                 "status": asdict(stands[node["name"]]),
-                "next": next(asdict(one) for one in coming if one.model == node["name"]),
+                "next": asdict(coming_next),
                 "refreshes": [asdict(one) for one in past.get(node["name"], ())],
                 "full_seconds": _last_full(past.get(node["name"], ())),
-                "picture": asdict(found),
+                "picture": _picture(look, node, compiled[uid], coming_next.reason, drawn),
             }
+    drawn.keep()
     return {
         "schema": SCHEMA,
         "at": datetime.now(timezone.utc).isoformat(sep=" ", timespec="seconds"),
         "run": None if run is None else {"at": run.at, "results": dict(run.results)},
-        "totals": totals(coming),
+        "totals": totals(list(coming.values())),
         "nodes": _nodes(graph, compiled),
         "models": models,
     }
 
 
-class _Shared:
-    """The adapter, which asks each question about a table once for the whole page."""
-
-    def __init__(self, adapter: Any) -> None:
-        self._adapter = adapter
-        self._warehouse = CachedWarehouse(adapter._ivm_warehouse())
-
-    def _ivm_warehouse(self) -> CachedWarehouse:
-        return self._warehouse
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._adapter, name)
-
-
-def _picture(adapter: Any, node: Mapping[str, Any], sql: str | Exception) -> Picture:
+def _picture(
+    adapter: Any, node: Mapping[str, Any], sql: str | Exception, reason: str, drawn: Drawn
+) -> Mapping[str, Any]:
     if isinstance(sql, Exception):
-        return Picture(trouble=str(sql))
+        return asdict(Picture(trouble=str(sql)))
     try:
-        return picture(request(adapter, node, sql), adapter._ivm_warehouse())
+        asked, warehouse = request(adapter, node, sql), adapter._ivm_warehouse()
+        return drawn.of(asked, warehouse, reason, lambda: asdict(picture(asked, warehouse)))
     except Exception as error:  # whatever it is, the others are drawn
-        return Picture(trouble=looks.in_short(error))
+        return asdict(Picture(trouble=looks.in_short(error)))
 
 
 def _last_full(past: Sequence[Record]) -> float | None:

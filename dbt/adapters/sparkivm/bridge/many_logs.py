@@ -1,0 +1,173 @@
+"""What the logs of many Delta tables tell, read by two jobs of Spark's instead of two for each.
+
+By Spark Connect each `DESCRIBE HISTORY` is a job of a twentieth of a second or more, and a project
+of 500 models asks for 600. A log is a folder of files that the Delta protocol describes: commits
+(section "Delta Log Entries"), and beside each a checksum (section "Version Checksum File"), which
+counts the table's files and mostly lists them. Whatever is out of the ordinary is left to SQL:
+commits with times of their own, a gap, a clock that went back.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from dbt.adapters.sparkivm.bridge.shortcuts import SessionShortcuts
+from dbt.adapters.sparkivm.bridge.warehouse import Row
+from dbt.adapters.sparkivm.connection.session import SessionHandle
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Name = tuple[str, str]
+
+FEW = 8
+"""So few tables are asked one by one."""
+_MOST = 32
+"""So many commits of each table are read."""
+_CATALOG = "spark_catalog"
+_LOCATION = re.compile(r"^Location: (\S.*)$", re.MULTILINE)
+_FOLDER = "regexp_extract(_metadata.file_path, '^(.*)/[^/]*$', 1)"
+_IN_ORDER = f"row_number() OVER (PARTITION BY {_FOLDER} ORDER BY _metadata.file_name DESC)"
+
+
+def location(information: str) -> str | None:
+    """Where a table lies, of what Spark lists of a relation; None if it is not told there."""
+    found = _LOCATION.search(information)
+    return found[1].strip() if found else None
+
+
+@dataclass
+class _Told:
+    """What one log tells.
+
+    Attributes:
+        commits: Its newest commits without a gap, newest first.
+        odd: Whether its history is left to SQL.
+        checksum: Of the newest commit; empty if there is none.
+    """
+
+    commits: list[Row] = field(default_factory=list)
+    odd: bool = False
+    checksum: Mapping[str, Any] = field(default_factory=dict)
+
+
+class ManyLogs(SessionShortcuts):
+    """The logs of many tables, all read at the first question about one of them.
+
+    Args:
+        handle: The session.
+        locations: Where the tables lie, by schema and name.
+    """
+
+    def __init__(self, handle: SessionHandle, locations: Mapping[Name, str]) -> None:
+        """Take what is to be read."""
+        super().__init__(handle)
+        self._locations = {_key(name): where for name, where in locations.items()}
+        self._logs: dict[Name, _Told] | None = None
+
+    def history(self, parts: tuple[str, ...], limit: int | None) -> list[Row] | None:
+        """A table's newest commits, which `DESCRIBE HISTORY` is left to tell if None."""
+        log = self._log(parts)
+        if log is None or log.odd or not log.commits:
+            return None
+        whole = log.commits[-1]["version"] == 0
+        if not whole and (limit is None or limit > len(log.commits)):
+            return None
+        return log.commits[:limit]
+
+    def detail(self, parts: tuple[str, ...]) -> Row | None:
+        """A table's newest version, which `DESCRIBE DETAIL` is left to tell if None."""
+        log = self._log(parts)
+        if log is None or log.odd or not log.checksum:
+            return None
+        return {
+            "format": "delta",
+            "lastModified": log.commits[0]["timestamp"],
+            "sizeInBytes": log.checksum.get("tableSizeBytes"),
+            "version": log.commits[0]["version"],
+            "numFiles": log.checksum.get("numFiles"),
+        }
+
+    def files(self, parts: tuple[str, ...]) -> list[Row] | None:
+        """What the newest checksum has of each of a table's files; None if it lists none."""
+        log = self._log(parts)
+        listed = log.checksum.get("allFiles") if log is not None and not log.odd else None
+        return None if listed is None else [{"stats": file.get("stats")} for file in listed]
+
+    def _log(self, parts: tuple[str, ...]) -> _Told | None:
+        if len(parts) != 2 and (len(parts) != 3 or parts[0] != _CATALOG):
+            return None
+        key = _key(parts[-2:])
+        if key not in self._locations:
+            return None
+        if self._logs is None:
+            self._logs = self._look(parts, self._read) or {}
+        return self._logs.get(key)
+
+    def _read(self, session: SparkSession) -> dict[Name, _Told]:
+        folders = {_path(f"{where}/_delta_log"): n for n, where in self._locations.items()}
+        commits = session.read.text(
+            [f"{where}/_delta_log/*.json" for where in self._locations.values()]
+        )
+        newest = (
+            commits.where("""value LIKE '{"commitInfo":%'""")
+            .selectExpr(
+                "value",
+                "_metadata.file_path AS path",
+                "unix_millis(_metadata.file_modification_time) AS modified",
+                f"{_IN_ORDER} AS place",
+            )
+            .where(f"place <= {_MOST}")
+            .collect()
+        )
+        found = _commits(newest, folders)
+        checksums = [
+            f"{self._locations[name]}/_delta_log/{log.commits[0]['version']:020}.crc"
+            for name, log in found.items()
+            if log.commits
+        ]
+        try:
+            told = session.read.text(checksums).selectExpr("value", "_metadata.file_path AS path")
+            rows = told.collect()
+        except Exception:  # one is missing: all else is known, and sizes are left to SQL
+            return found
+        for row in rows:
+            found[folders[_path(row["path"].rpartition("/")[0])]].checksum = json.loads(
+                row["value"]
+            )
+        return found
+
+
+def _commits(rows: Iterable[Any], folders: Mapping[str, Name]) -> dict[Name, _Told]:
+    """The commits of each table, newest first."""
+    found: dict[Name, _Told] = {}
+    for row in sorted(rows, key=lambda row: str(row["path"]), reverse=True):
+        folder, _, name = row["path"].rpartition("/")
+        log = found.setdefault(folders[_path(folder)], _Told())
+        info, version = json.loads(row["value"])["commitInfo"], int(name.partition(".")[0])
+        modified = int(row["modified"])
+        before = log.commits[-1] if log.commits else None
+        if "inCommitTimestamp" in info:
+            log.odd = True
+        if before is not None:
+            if before["version"] != version + 1:
+                continue  # behind a gap
+            # Of two commits in one millisecond, or if the clock went back, Delta moves the times.
+            log.odd |= modified >= int(before["timestamp"])
+        log.commits.append({**info, "version": version, "timestamp": str(modified)})
+    return found
+
+
+def _path(uri: str) -> str:
+    """A folder's name, however Spark writes it."""
+    scheme, _, path = unquote(uri).partition(":")
+    return f"/{path.lstrip('/')}" if scheme == "file" else f"{scheme}:{path}"
+
+
+def _key(name: tuple[str, ...]) -> Name:
+    return name[0].lower(), name[1].lower()

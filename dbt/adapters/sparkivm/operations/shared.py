@@ -1,0 +1,35 @@
+"""One look at a project: each question about a table is asked once, whoever asks it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dbt.adapters.sparkivm.operations.nodes import Compiled, Graph
+from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
+
+
+class Shared:
+    """dbt's adapter, whose warehouse answers each question once.
+
+    Args:
+        adapter: dbt's, on an open connection.
+        graph: The project's nodes.
+        compiled: The models to look at.
+    """
+
+    def __init__(self, adapter: Any, graph: Graph, compiled: Compiled) -> None:
+        """Take the adapter."""
+        self._adapter = adapter
+        self._warehouse = CachedWarehouse(adapter._ivm_warehouse_of(graph, list(compiled)))
+
+    @staticmethod
+    def of(adapter: Any, graph: Graph, compiled: Compiled) -> Shared:
+        """The adapter as one look at these models shares it; itself if it is shared already."""
+        return adapter if isinstance(adapter, Shared) else Shared(adapter, graph, compiled)
+
+    def _ivm_warehouse(self) -> CachedWarehouse:
+        return self._warehouse
+
+    def __getattr__(self, name: str) -> Any:
+        """All else is the adapter's."""
+        return getattr(self._adapter, name)
