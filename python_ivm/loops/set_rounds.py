@@ -254,12 +254,15 @@ class _Change:
         Args:
             suspects: The rows of which something is gone that they followed from.
         """
+        earliest = -1
         while suspects:
-            known = self._rounds_of(suspects)
+            found = self._rounds_of(suspects)
+            known = {row: number for row, number in found.items() if number > earliest}
             least = self._least_rounds(known)
             gone = [row for row, number in known.items() if least.get(row, number) >= number]
             self.now.update(dict.fromkeys(gone))
             suspects = self._following(gone)
+            earliest = min((known[row] for row in gone), default=-1)
 
     def insert(self, candidates: Collection[Row]) -> None:
         """Bring the rows that follow from what there is: those that came, or went wrongly.
@@ -327,7 +330,10 @@ class _Change:
         if self.rounds > self.limits.rounds or len(self.now) > self.limits.rows:
             told = f"{self.rounds:,} rounds and {len(self.now):,} rows"
             raise NotFollowed(f"the change went on for {told}")
-        return set(self.forward.send(dict.fromkeys(rows, 1)))
+        found = set(self.forward.send(dict.fromkeys(rows, 1)))
+        if len(found) > self.limits.rows:
+            raise NotFollowed(f"{len(found):,} rows follow from what changed")
+        return found
 
 
 class _Rounds:

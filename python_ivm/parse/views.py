@@ -98,13 +98,13 @@ class Reading:
         text: The query's text.
         tree: Its tree, in which each table has its full name.
         tables: The tables, once for each place; a view that cannot be taken apart is one of them.
-        views: The views that were taken apart, and what they said.
+        views: The views that were taken apart.
     """
 
     text: str
     tree: exp.Query
     tables: tuple[TableReference, ...]
-    views: Mapping[str, str]
+    views: Mapping[str, View]
 
     @property
     def distinct_tables(self) -> list[TableReference]:
@@ -137,7 +137,7 @@ class _Reader:
         sql = without_terminator(sql)
         edits: list[tuple[int, int, str]] = []
         tables: list[TableReference] = []
-        views: dict[str, str] = {}
+        views: dict[str, View] = {}
         bare: set[str] = set()
         for node in table_nodes(tree):
             found = reference(node)
@@ -205,9 +205,7 @@ class _Reader:
             subquery.set("this", tree)
             tree = outer
         key = table_key(relation.name)
-        columns = (*view.shown, *(f"{name} {kind}" for name, kind in view.columns.items()))
-        said = "\n".join((view.text, *view.namespace, *columns))
-        return Reading(text, tree, inner.tables, {key: said, **inner.views})
+        return Reading(text, tree, inner.tables, {key: view, **inner.views})
 
     def _columns(self, relation: Relation, view: View, inner: Reading) -> tuple[str, str]:
         """How a view's columns come from those of its query.

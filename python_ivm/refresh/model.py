@@ -37,6 +37,7 @@ from python_ivm.refresh.delays import ordering, own_rows, refusals
 from python_ivm.refresh.metadata import versions
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 from python_ivm.refresh.metadata.catalog import Catalog, same_name
+from python_ivm.refresh.metadata.redefined import is_still, said
 from python_ivm.refresh.reason import Reason, not_parsed
 from python_ivm.refresh.request import Options, Output, Request
 from python_ivm.rows.kinds import Kind
@@ -68,7 +69,7 @@ class Model:
         tables: These tables, each once.
         query_hash: Hash of the model's own text and of the settings that can change its result.
         asked: What the query asks of the clock.
-        views: Hash of each view that was taken apart, by key.
+        views: What is kept of each view that was taken apart, by key.
         sizes: Bytes of tables, by name, as far as they were asked for.
         point: Up to which value of a column that orders rows they are seen; None before the first.
         unread: Why the model's text cannot be read, though Spark can.
@@ -128,7 +129,7 @@ class Model:
         if self.asked:
             at(self.reading.text, self.instant)
         self.tables = self.reading.distinct_tables
-        self.views = {key: digest(said) for key, said in self.reading.views.items()}
+        self.views = {key: said(view) for key, view in self.reading.views.items()}
         refusals.refuse_reading_itself(self)
         refusals.refuse_log_of_itself(self)
         refusals.refuse_two_times(self)
@@ -288,7 +289,11 @@ class Model:
                 return self.not_delta(unversioned[0])
             told = f"{', '.join(bookmark.unversioned)} can be followed now"
             return Reason("NOW_MAINTAINED", told, False)
-        redefined = [key for key, said in self.views.items() if bookmark.views.get(key) != said]
+        redefined = [
+            key
+            for key, view in self.reading.views.items()
+            if not is_still(view, bookmark.views.get(key, ""))
+        ]
         if redefined or len(self.views) < len(bookmark.views):
             which = ", ".join(redefined or bookmark.views)
             return Reason("VIEW_CHANGED", f"{which} is not the view that it was", False)

@@ -72,7 +72,8 @@ class Bookmark:
         maintained: Whether the state has counters; if not, it is the plain result of a query for
             which there are no rules.
         unversioned: Sources that are no Delta tables, so that no change of theirs can be seen.
-        views: Hash of each view that was taken apart, by key.
+        views: What is kept of each view that was taken apart, by key
+            (``refresh/metadata/redefined.py``).
         instant: The clock as the rows were computed by it; None if the query does not ask it.
         sizes: Bytes of tables when they were last asked for, by name.
         view: Hash of the public view's text; empty if it is not known.

@@ -11,10 +11,11 @@ import pytest
 from python_ivm.errors import InvalidModel, Unsupported
 from python_ivm.parse.views import View as SourceView
 from python_ivm.refresh.consistency import consistency_query
+from python_ivm.refresh.metadata.redefined import is_still, said
 from python_ivm.refresh.request import Options, Policy
 from python_ivm.refresh.statement import Kind, Strategy
 from python_ivm.refresh.strategy import plan_refresh
-from python_ivm.state.bookmark import Bookmark
+from python_ivm.state.bookmark import Bookmark, digest
 from tests.planner.lake import Lake
 from tests.planner.stories import View
 
@@ -247,3 +248,47 @@ def test_the_same_name_in_another_schema_is_another_source(xy: Lake) -> None:
     build = next(s for s in moved.statements if s.kind is Kind.BUILD)
     bookmark = Bookmark.of(build.bookmark)
     assert bookmark is not None and list(bookmark.sources) == ["other.x"]
+
+
+def test_a_column_more_in_a_view_is_no_other_view(xy: Lake) -> None:
+    """Models over ``select *`` were rebuilt when a source got a column that they do not read."""
+    xy.define("v", "select * from x")
+    sums = View(xy, "select i, sum(v) as t from v group by i")
+    xy.run("whole", "select * from v")
+    xy.types["x"]["more"] = "int"
+    for table in ("x", "x@0"):
+        xy.db.execute(f'alter table s."{table}" add column more int')
+    xy.rows["x"][-1] = [(*row, None) for row in xy.rows["x"][-1]]
+    xy.define("v", "select * from x")
+    xy.change("x", insert=[(8, 8, 8)])
+    assert sums.refresh(Strategy.INCREMENTAL).reason == "CHANGED"
+    assert sums.refresh(Strategy.NOOP).reason == "UNCHANGED"
+    assert xy.run("whole", "select * from v").strategy is Strategy.FULL
+    assert (8, 8, 8) in xy.view("whole")
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [{"v": "int", "i": "int"}, {"i": "int"}, {"more": "int", "i": "int", "v": "int"},
+     {"i": "int", "v": "bigint", "more": "int"}],
+    ids=lambda columns: " ".join(columns),
+)  # fmt: skip
+def test_columns_that_are_others_make_another_view(xy: Lake, columns: dict[str, str]) -> None:
+    view = SourceView(
+        "select * from x", ("spark_catalog", "s"), {"i": "int", "v": "int"}, ("i", "v")
+    )
+    kept = said(view)
+    assert is_still(view, kept)
+    assert not is_still(replace(view, columns=columns, shown=tuple(columns)), kept)
+    assert not is_still(replace(view, text="select * from y"), kept)
+    assert not is_still(replace(view, namespace=("spark_catalog", "t")), kept)
+
+
+def test_what_older_states_keep_of_a_view_is_understood(xy: Lake) -> None:
+    xy.define("v", "select i, v from x")
+    view = xy.views["v"]
+    columns = (*view.shown, *(f"{name} {kind}" for name, kind in view.columns.items()))
+    kept = digest("\n".join((view.text, *view.namespace, *columns)))
+    assert is_still(view, kept)
+    assert not is_still(replace(view, text="select v, i from x"), kept)
+    assert not is_still(view, "")
