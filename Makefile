@@ -115,6 +115,7 @@ docs: setup ## Write what docs/ shows of code and tests anew: SQL examples, supp
 	$(BIN)/python -m docs.conformance
 	$(BIN)/python -m docs.versions
 	$(BIN)/python -m docs.s3
+	$(BIN)/python -m docs.shop
 
 pictures: $(BENCH_STAMP) ## Draw the pictures of docs/pictures anew, from the measured figures and the planner
 	$(BIN)/python -m scripts.pictures

@@ -289,14 +289,10 @@ class Model:
                 return self.not_delta(unversioned[0])
             told = f"{', '.join(bookmark.unversioned)} can be followed now"
             return Reason("NOW_MAINTAINED", told, False)
-        redefined = [
-            key
-            for key, view in self.reading.views.items()
-            if not is_still(view, bookmark.views.get(key, ""))
-        ]
-        if redefined or len(self.views) < len(bookmark.views):
-            which = ", ".join(redefined or bookmark.views)
-            return Reason("VIEW_CHANGED", f"{which} is not the view that it was", False)
+        redefined = self.redefined(bookmark)
+        if redefined:
+            told = f"{', '.join(redefined)} is not the view that it was"
+            return Reason("VIEW_CHANGED", told, False)
         changes: dict[str, SourceChange] = {}
         for table in self.tables:
             if table.key not in bookmark.sources:
@@ -325,6 +321,12 @@ class Model:
             if column is not None:
                 return versions.without_feed(change.parts, column)
         return changes
+
+    def redefined(self, bookmark: Bookmark) -> list[str]:
+        """The views that are not what they were when the state was built."""
+        views = self.reading.views
+        changed = [k for k, v in views.items() if not is_still(v, bookmark.views.get(k, ""))]
+        return changed or [key for key in bookmark.views if key not in views]
 
     def current_versions(self) -> dict[str, SourceChange]:
         """The present version of each source that is a Delta table.

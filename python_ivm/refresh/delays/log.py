@@ -56,7 +56,7 @@ def since_last_step(model: Model, bookmark: Bookmark) -> dict[str, SourceChange]
 
     Whether they can be followed does not matter.
     """
-    if model.unversioned() or any(model.views.get(k) != v for k, v in bookmark.views.items()):
+    if model.unversioned() or model.redefined(bookmark):
         return None
     found: dict[str, SourceChange] = {}
     now = model.current_versions()

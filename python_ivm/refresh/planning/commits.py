@@ -142,7 +142,6 @@ class Commits:
             sources={key: change.post for key, change in changes.items()},
             instant=clock.post if clock is not None else None,
             sizes=self.model.sizes,
-            views=self.model.views,
             project=self.request.project or bookmark.project,
             state=table_key(self.request.state),
         )
