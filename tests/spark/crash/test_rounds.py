@@ -15,7 +15,7 @@ import pytest
 from dbt.adapters.sparkivm.bridge.warehouse import SparkWarehouse
 from dbt.adapters.sparkivm.connection.session import SessionHandle
 from python_ivm.refresh.consistency import consistency_query
-from python_ivm.rows.circuit import Runner
+from python_ivm.rows.pipeline import Pipeline
 from tests.spark.crash.faults import Fault, FaultyRunner, Killed, Moment, writes
 from tests.spark.workbench import Bench, View
 
@@ -67,23 +67,23 @@ def test_a_loop_that_dies_in_a_round(
     bench.table("t", "id int, boss int", "(1, null)", "(2, 1)", "(3, 2)", "(4, 3)", "(5, 4)")
     view = View(bench, "m", LOOP)
     view.run()
-    settle = Runner._settle
+    send = Pipeline.send
     boss = 5
     for last in some(list(range(1, 7)), 2, pytestconfig):
         rounds = 0
 
-        def dying(*arguments: Any, last: int = last) -> None:
+        def dying(*arguments: Any, last: int = last) -> Any:
             nonlocal rounds
             rounds += 1
             if rounds == last:
                 raise Killed
-            settle(*arguments)
+            return send(*arguments)
 
         before, commits = view.rows(), len(bench.history(view.state))
         boss += 1
         bench.sql(f"insert into t values ({boss}, {boss - 1})")
         with monkeypatch.context() as patch:
-            patch.setattr(Runner, "_settle", dying)
+            patch.setattr(Pipeline, "send", dying)
             run = process(bench, view, None)
         assert rounds == last and not any(map(writes, run.run)), f"round {last}"
         assert (view.rows(), len(bench.history(view.state))) == (before, commits)
