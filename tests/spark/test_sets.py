@@ -27,7 +27,7 @@ def reached(start: Iterable[Any], edges: Iterable[tuple[Any, Any]]) -> set[Any]:
     return found
 
 
-@pytest.mark.parametrize("delayed", ["", "ivm_delay."])
+@pytest.mark.parametrize("delayed", ["ivm_delay.", pytest.param("", marks=pytest.mark.thorough)])
 def test_a_graph_whose_edges_come_and_go(bench: Bench, delayed: str) -> None:
     bench.table("start", "n string, k int", "('1', 0), ('1', 0)")
     bench.table(
