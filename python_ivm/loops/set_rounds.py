@@ -141,11 +141,14 @@ class SetRounds:
         relation: The name of the table that the changed rows are shown as.
         names: The columns of the set.
         kinds: Their types.
-        plans: What Spark is asked: for the rows that lose or get something they follow from, for
-            the anchor, for the set as it was, and for what the step joins.
+        seeds: The plan of the rows that lose or get something that they follow from.
+        anchor: The plan of the anchor, after the change.
+        stored: The plan of the set as it was.
+        step: The step, after the change.
+        plans: What Spark is asked for: what seeds, anchor and step read, and the set.
         queries: The same as queries.
         types: The types of their columns.
-        step: The step, after the change.
+        few: How many of them, the first ones, are of changed rows.
         ansi: Whether ANSI mode is on.
         limits: How far a change is followed.
     """
@@ -154,10 +157,14 @@ class SetRounds:
     relation: str
     names: tuple[str, ...]
     kinds: tuple[Kind, ...]
+    seeds: Node
+    anchor: Node
+    stored: Node
+    step: Step
     plans: tuple[Node, ...]
     queries: tuple[str, ...]
     types: tuple[tuple[Kind, ...], ...]
-    step: Step
+    few: int
     ansi: bool
     limits: Limits
 
@@ -188,7 +195,9 @@ class SetRounds:
         """
         none: Bag = {}
         known = zip(self.plans, self.types, strict=True)
-        _Change(self, {id(plan): (none, types) for plan, types in known}, none, none)
+        tables: Tables = {id(plan): (none, types) for plan, types in known}
+        self._begun(tables)
+        _Change(self, tables)
 
     def told(self, result: Result) -> str:
         """How the rounds ended, in the log's words."""
@@ -196,28 +205,32 @@ class SetRounds:
         return f"a recursive set's change in {rounds:,} round{'s' if rounds != 1 else ''}"
 
     def _followed(self, ask: Ask) -> tuple[Bag, Result]:
-        tables: Tables = {
-            id(plan): (_rows(ask(query), types), types)
-            for plan, query, types in zip(self.plans, self.queries, self.types, strict=True)
-        }
-        seeds, anchor, stored, *_ = self.plans
-        change = _Change(self, tables, tables[id(anchor)][0], tables[id(stored)][0])
-        lost, got = self._begun(seeds, tables)
+        tables: dict[int, tuple[Bag | Lookup, Sequence[Kind]]] = {}
+        for place, (plan, types) in enumerate(zip(self.plans, self.types, strict=True)):
+            rows = ask(self.queries[place])
+            few = place < self.few
+            tables[id(plan)] = (self._few(rows, types) if few else _rows(rows, types)), types
+        change = _Change(self, tables)
+        lost, got = self._begun(tables)
         change.delete(lost)
         change.insert(got)
         return change.signed(), Result(rounds=change.rounds, changes=len(change.now))
 
-    def _begun(self, seeds: Node, tables: Tables) -> tuple[set[Row], set[Row]]:
-        """The rows that lose something they follow from, and those that get something."""
-        rows, types = tables[id(seeds)]
-        if len(rows) > self.limits.rows:
+    def _few(self, rows: Iterable[Sequence[object]], types: Sequence[Kind]) -> Bag:
+        """Changed rows; their query gives one more than there may be."""
+        found = bag_of(rows, types)
+        if sum(found.values()) > self.limits.rows:
             raise NotFollowed(f"the change begins with more than {self.limits.rows:,} rows")
+        return found
+
+    def _begun(self, tables: Tables) -> tuple[set[Row], set[Row]]:
+        """The rows that lose something they follow from, and those that get something."""
         width = len(self.kinds)
-        given = rows if isinstance(rows, dict) else bag_of(rows, types)
-        shown = list(zip(seeds.schema, (*self.kinds, _INT, _BIGINT), strict=True))
+        shown = list(zip(self.seeds.schema, (*self.kinds, _INT, _BIGINT), strict=True))
+        rows = Pipeline(self.seeds, None, (), tables, shown, self.ansi).first
         sums: dict[Row, int] = {}
         lost: set[Row] = set()
-        for row, times in Pipeline(seeds, seeds, types, {}, shown, self.ansi).send(given).items():
+        for row, times in rows.items():
             key, copies = row[:width], row[-1] * times
             sums[key] = sums.get(key, 0) + copies
             if copies < 0:
@@ -233,10 +246,10 @@ class _Change:
         rounds: How many times rows followed from rows.
     """
 
-    def __init__(
-        self, of: SetRounds, tables: Tables, anchor: Bag | Lookup, stored: Bag | Lookup
-    ) -> None:
+    def __init__(self, of: SetRounds, tables: Tables) -> None:
         """Take the set as it was, and what it follows from after the change."""
+        stored, _ = tables[id(of.stored)]
+        anchor, _ = tables[id(of.anchor)]
         self.limits = of.limits
         self.anchor = _Rounds(anchor, of.kinds)
         self.stored = _Rounds(stored, of.kinds)

@@ -33,7 +33,10 @@ def state_reuse(merge: Merge, context: Context) -> Merge:
         return merge
     before = merge.changes.pre(layout.input)
     relation = beside(layout.input.schema[0].relation, "before")
-    state = Scan(STATE, relation, (*stored.values(), COUNT))
+    # Of a set each row is there once.
+    counted = () if layout.stores_set else (COUNT,)
+    state = Scan(STATE, relation, (*stored.values(), *counted))
+    copies = _of(state, COUNT) if counted else exp.cast(exp.Literal.number(1), "bigint")
 
     def rule(node: Node) -> Node:
         if not isinstance(node, Project) or node.input is not before:
@@ -42,7 +45,7 @@ def state_reuse(merge: Merge, context: Context) -> Merge:
             return node
         kept = zip(node.items, layout.input.schema, strict=False)  # the copies are the last item
         items = [Named(i.name, _of(state, stored[c])) for i, c in kept]
-        return replace(node, input=state, items=(*items, Named(COPIES, _of(state, COUNT))))
+        return replace(node, input=state, items=(*items, Named(COPIES, copies)))
 
     return replace(merge, rows=bottom_up(merge.rows, rule))
 

@@ -11,15 +11,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from python_ivm.algebra.columns import beside
-from python_ivm.algebra.nodes import Node, Recursion, RecursiveSet, Scan
+from python_ivm.algebra.nodes import Node, Recursion, RecursiveSet, Scan, UnionAll
 from python_ivm.algebra.walks import OncePerNode, bottom_up
 from python_ivm.delta.recursion import COPIES
 from python_ivm.errors import NotYetImplemented
 from python_ivm.loops.given import given_query
-from python_ivm.loops.recursive_sets import step_of
+from python_ivm.loops.recursive_sets import Step, step_of
 from python_ivm.loops.run import OnLimit, Run
 from python_ivm.loops.set_rounds import SetRounds
 from python_ivm.loops.signed_rounds import SignedRounds, loop_of_recursion
+from python_ivm.optimize.analysis.reads import changes_in
 from python_ivm.optimize.cost import SMALL, Cost, Reading
 from python_ivm.parse.loops import NOW
 from python_ivm.refresh.model import Model
@@ -113,19 +114,52 @@ class InMemory:
         kinds = tuple(typed)
         step = step_of(node.step, node.relation, len(kinds))
         assert step is not None  # as it was when the set was told from other loops
-        plans = (node.anchor, self._anchor, self._stored, *step.tables)
-        types = tuple(map(self._kinds, plans))
-        if types[1][:-1] != kinds or types[2][:-1] != kinds:
-            return None  # rows of other types are no proof
+        for stated in (self._anchor, self._stored):
+            if self._kinds(stated)[:-1] != kinds:
+                return None  # rows of other types are no proof
+        seeds = bottom_up(node.anchor, lambda n: self._stored if n == self._stored else n)
+        read = _beside_state(seeds)
+        if read is None:  # Spark joins what is large
+            return self._set_rounds(node, kinds, step, node.anchor, [node.anchor], limits)
+        try:
+            return self._set_rounds(node, kinds, step, seeds, read, limits)
+        except NotYetImplemented:
+            return self._set_rounds(node, kinds, step, node.anchor, [node.anchor], limits)
+
+    def _set_rounds(
+        self,
+        node: RecursiveSet,
+        kinds: tuple[Kind, ...],
+        step: Step,
+        seeds: Node,
+        read: Sequence[Node],
+        limits: Limits,
+    ) -> SetRounds:
+        """The rounds of a set's change.
+
+        Args:
+            node: The set of the changed rows.
+            kinds: The types of the set's columns.
+            step: Its step.
+            seeds: The plan of the rows that the change begins with.
+            read: What Spark is asked for them, few rows each.
+            limits: How far the change is followed.
+        """
+        few = [f"{self._query(plan)}\nLIMIT {limits.rows + 1}" for plan in read]
+        whole = (self._anchor, self._stored, *step.tables)
         rounds = SetRounds(
             self.model.request.model,
             node.relation,
             node.names[: len(kinds)],
             kinds,
-            plans,
-            self._queries(plans, limits),
-            types,
+            seeds,
+            self._anchor,
+            self._stored,
             step,
+            (*read, *whole),
+            (*few, *map(self._query, whole)),
+            tuple(map(self._kinds, (*read, *whole))),
+            len(read),
             self.model.ansi,
             limits,
         )
@@ -160,6 +194,30 @@ class InMemory:
 
     def _kinds(self, given: Node) -> tuple[Kind, ...]:
         return tuple(Kind.of(kind) for _, kind in self.model.warehouse.describe(self._query(given)))
+
+
+def _beside_state(seeds: Node) -> list[Node] | None:
+    """What the rows that a change begins with read beside the state; None if it may be much.
+
+    It is few rows if each join with the state is one of changed rows.
+    """
+    found: list[Node] = []
+
+    def visit(node: Node) -> bool:
+        if not _reads(node, STATE):
+            found.append(node)
+            return True
+        if isinstance(node, Scan):
+            return True
+        joined = [child for child in node.inputs if not _reads(child, STATE)]
+        few = isinstance(node, UnionAll) or all(map(changes_in, joined))
+        return few and all([visit(child) for child in node.inputs])
+
+    return found if visit(seeds) else None
+
+
+def _reads(plan: Node, source: str) -> bool:
+    return any(isinstance(node, Scan) and node.source == source for node in plan.walk())
 
 
 def _is_little(reading: Reading) -> bool:

@@ -21,12 +21,13 @@ class Pipeline:
 
     Attributes:
         kinds: The types of the plan's own columns.
+        first: What comes out before any row went in.
     """
 
     def __init__(
         self,
         plan: Node,
-        entry: Node,
+        entry: Node | None,
         kinds: Sequence[Kind],
         tables: Tables,
         shown: Sequence[tuple[ColumnRef, Kind]],
@@ -36,7 +37,7 @@ class Pipeline:
 
         Args:
             plan: The plan.
-            entry: The input of which rows are sent.
+            entry: The input of which rows are sent; None if all are given.
             kinds: The types of its columns.
             tables: The rows of all other inputs.
             shown: The columns that come out, and the types that they are brought to.
@@ -46,7 +47,8 @@ class Pipeline:
             NotYetImplemented: If the row engine cannot compute something in the plan.
         """
         builder = Builder(ansi)
-        known = {id(entry): named(builder.add(_Entry()), entry, kinds)}
+        place = builder.add(_Entry())
+        known = {id(entry): named(place, entry, kinds)} if entry is not None else {}
 
         def of(node: Node) -> Rows:
             if id(node) not in known:
@@ -64,7 +66,9 @@ class Pipeline:
         self._operators: Sequence[Operator] = builder.operators
         self._inputs = builder.inputs
         read = {place for inputs in builder.inputs for place in inputs}
-        self._send({place: op.start() for place, op in enumerate(self._operators) if place in read})
+        self.first = self._send(
+            {place: op.start() for place, op in enumerate(self._operators) if place in read}
+        )
 
     def send(self, rows: Bag) -> Bag:
         """What follows from rows.
