@@ -504,12 +504,29 @@ class Recursion(ByPosition):
     """WITH RECURSIVE: the anchor's rows, then round by round those that the step makes of the last.
 
     The step reads the rows of the last round as a :class:`WorkingTable`.
+
+    A set, of a UNION, has each row once, with the round in which it came as its last column. Spark
+    has no rule for it: a loop computes the rows (``loops/recursive_sets.py``), and Spark reads them
+    as the table of the loop's binding.
+
+    Attributes:
+        anchor: The rows that it begins with.
+        step: What follows from the rows of the last round.
+        relation: Its relation.
+        names: Its columns.
+        loop: Of a set the name of the binding; empty of a bag.
     """
 
     anchor: Node
     step: Node
     relation: str
     names: tuple[str, ...]
+    loop: str = ""
+
+    @property
+    def is_set(self) -> bool:
+        """Whether it is a set, whose rows a loop computes."""
+        return bool(self.loop)
 
     @property
     def inputs(self) -> tuple[Node, ...]:
@@ -519,20 +536,6 @@ class Recursion(ByPosition):
     def with_inputs(self, inputs: tuple[Node, ...]) -> Node:
         """The recursion of another anchor and step."""
         return replace(self, anchor=inputs[0], step=inputs[1])
-
-
-@dataclass(frozen=True)
-class RecursiveSet(Recursion):
-    """WITH RECURSIVE of a UNION: its rows, each once, with the round in which it came.
-
-    Spark has no rule for it: a loop computes the rows (``loops/recursive_sets.py``), and Spark
-    reads them as the table of the loop's binding.
-
-    Attributes:
-        loop: The binding's name.
-    """
-
-    loop: str = ""
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,6 @@ RULES: dict[type[Node], Callable[..., list[Term]]] = {
     nodes.Generate: generate.delta,
     nodes.Aggregate: aggregate.delta,
     nodes.Recursion: recursion.delta,
-    nodes.RecursiveSet: recursion.delta,
     nodes.Sort: sort.delta,
 }
 """One rule an operator. A rule gets the node, the changes and a function for its inputs' deltas."""

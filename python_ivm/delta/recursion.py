@@ -25,7 +25,6 @@ from python_ivm.algebra.nodes import (
     Node,
     Project,
     Recursion,
-    RecursiveSet,
     UnionAll,
     WorkingTable,
 )
@@ -54,9 +53,8 @@ def delta(node: Recursion, changes: Changes, inner: Inner) -> list[Term]:
         step=changes.post(step),
         relation=changed,
         names=(*node.names, COPIES),
+        loop=changed if node.is_set else "",
     )
-    if isinstance(rows, RecursiveSet):
-        rows = replace(rows, loop=changed)
     names = {c: ColumnRef(changed, c.name).expression() for c in node.schema}
     only_grows = all(term.inserts_only for term in (*of_anchor, *of_step))
     count = ColumnRef(changed, COPIES).expression()

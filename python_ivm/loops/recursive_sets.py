@@ -20,7 +20,7 @@ from python_ivm.algebra.nodes import (
     Join,
     Node,
     Project,
-    RecursiveSet,
+    Recursion,
     Scan,
     Sort,
     UnionAll,
@@ -36,7 +36,7 @@ ROUND = "__ivm_round__"
 """The column that holds the round in which a row of a set came; 0 is the anchor's."""
 
 
-def recursive_set(loop: Loop) -> RecursiveSet | None:
+def recursive_set(loop: Loop) -> Recursion | None:
     """A loop as one recursive set; None if it is something else.
 
     Args:
@@ -66,7 +66,7 @@ def recursive_set(loop: Loop) -> RecursiveSet | None:
     begun = [_with_round(*part, names) for part in zip(anchors, rounds, strict=True)]
     anchor = begun[0] if len(begun) == 1 else UnionAll(tuple(begun), beside(relation, "top"), names)
     stepped = bottom_up(step, lambda node: working if node is read else node)
-    return RecursiveSet(anchor, _with_round(stepped, _round(later), names), relation, names, name)
+    return Recursion(anchor, _with_round(stepped, _round(later), names), relation, names, name)
 
 
 def parts_of(plan: Node) -> tuple[tuple[Node, ...], Node]:
@@ -105,7 +105,7 @@ def _with_round(part: Node, number: exp.Expr, names: tuple[str, ...]) -> Project
     return replace(part, items=tuple(Named(name, value) for name, value in named))
 
 
-def in_place_of_loop(query: Query, found: RecursiveSet) -> Query:
+def in_place_of_loop(query: Query, found: Recursion) -> Query:
     """What stands behind a loop, over the set itself, where only columns and rows are chosen.
 
     Args:
@@ -122,7 +122,7 @@ def in_place_of_loop(query: Query, found: RecursiveSet) -> Query:
     return replace(query, plan=made[0], sources=tuple(read))
 
 
-def _over_set(node: Node, found: RecursiveSet) -> tuple[Node, Mapping[ColumnRef, exp.Expr]] | None:
+def _over_set(node: Node, found: Recursion) -> tuple[Node, Mapping[ColumnRef, exp.Expr]] | None:
     """A plan over the set, and what columns of its input are called there."""
     if isinstance(node, Scan) and node.source == f"{NOW}.{found.loop}":
         called = {ColumnRef(node.relation, name): name for name in found.names}

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
-from python_ivm.algebra.nodes import Node, RecursiveSet
+from python_ivm.algebra.nodes import Node, Recursion
 from python_ivm.algebra.term import Changes
 from python_ivm.algebra.walks import size
 from python_ivm.optimize import COST_BASED, compiled, rewritten
@@ -103,7 +103,7 @@ class Following:
             return Followed(None, {}, merge.rows)
         found = InMemory(model, layout, self.changes, self.clock, cost)
         rows, rounds = found.taken_out(merge.rows)
-        if any(isinstance(node, RecursiveSet) for node in rows.walk()):
+        if any(isinstance(node, Recursion) and node.is_set for node in rows.walk()):
             return LOOP_RUN_ANEW  # Spark has no rule for its rounds
         statement = self._statement(replace(merge, rows=rows), cost)
         before = tuple(replace(statements.run_loop(r), execution=_OF_ROUNDS) for r in rounds)

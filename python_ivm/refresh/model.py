@@ -9,7 +9,7 @@ from functools import cached_property
 
 from sqlglot import exp
 
-from python_ivm.algebra.nodes import Node, RecursiveSet
+from python_ivm.algebra.nodes import Node, Recursion
 from python_ivm.errors import NotParsed
 from python_ivm.loops.given import given_query, over_no_rows
 from python_ivm.loops.loop import Loop, loop_of
@@ -185,7 +185,7 @@ class Model:
         return loop_of(self.program, self._tables(), self.ansi, self._kinds)
 
     @cached_property
-    def recursive_set(self) -> RecursiveSet | None:
+    def recursive_set(self) -> Recursion | None:
         """The model's loop, if it is one recursive set: then it can follow what changed."""
         return recursive_set(self.loop) if self.loop is not None else None
 

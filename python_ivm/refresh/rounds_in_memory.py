@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from python_ivm.algebra.columns import beside
-from python_ivm.algebra.nodes import Node, Recursion, RecursiveSet, Scan, UnionAll
+from python_ivm.algebra.nodes import Node, Recursion, Scan, UnionAll
 from python_ivm.algebra.walks import OncePerNode, bottom_up
 from python_ivm.delta.recursion import COPIES
 from python_ivm.errors import NotYetImplemented
@@ -81,16 +81,17 @@ class InMemory:
 
     def _rounds(self, node: Recursion) -> Run | None:
         """What computes a recursion's change; None if it is left to Spark."""
+        if not self.cost.changed_little(node) or _reads_rounds(node):
+            return None
         read = [node.step]
-        if isinstance(node, RecursiveSet):
+        if node.is_set:
             read += [self._anchor, self._stored]
-        little = all(_is_little(self.cost.reading(plan)) for plan in read)
-        if not little or not self.cost.changed_little(node) or _reads_rounds(node):
+        if not all(_is_little(self.cost.reading(plan)) for plan in read):
             return None
         own = self.model.request.options.limits
         limits = Limits(min(own.rounds, _LIMITS.rounds), min(own.rows, _LIMITS.rows))
         try:
-            if isinstance(node, RecursiveSet):
+            if node.is_set:
                 return self._of_set(node, limits)
             return self._of_signed_rows(node, limits)
         except NotYetImplemented:
@@ -108,7 +109,7 @@ class InMemory:
             OnLimit.ERROR,
         )
 
-    def _of_set(self, node: RecursiveSet, limits: Limits) -> Run | None:
+    def _of_set(self, node: Recursion, limits: Limits) -> Run | None:
         assert self.model.loop is not None
         ((_, typed),) = self.model.loop.kinds.items()
         kinds = tuple(typed)
@@ -128,7 +129,7 @@ class InMemory:
 
     def _set_rounds(
         self,
-        node: RecursiveSet,
+        node: Recursion,
         kinds: tuple[Kind, ...],
         step: Step,
         seeds: Node,
@@ -169,7 +170,7 @@ class InMemory:
     @cached_property
     def _anchor(self) -> Node:
         """The rows that a set begins with, after the change."""
-        assert isinstance(self.layout.input, RecursiveSet)
+        assert isinstance(self.layout.input, Recursion)
         return self.layout.input.anchor
 
     @cached_property

@@ -11,7 +11,7 @@ from sqlglot import exp
 from sqlglot.errors import ParseError
 
 from python_ivm.algebra.columns import Named
-from python_ivm.algebra.nodes import Aggregate, Node, Project, RecursiveSet, UnionAll
+from python_ivm.algebra.nodes import Aggregate, Node, Project, UnionAll
 from python_ivm.algebra.normalize import normalize
 from python_ivm.bind.query import Query
 from python_ivm.bind.ties import ORDERS, break_ties, text
@@ -76,7 +76,7 @@ class Questions:
         node = stored_recursion(query.plan)
         if node is None:
             return {}
-        if isinstance(node, RecursiveSet):
+        if node.is_set:
             return {node.relation: {}}  # a loop has no other values
         items = tuple(Named(column.name, column.expression()) for column in node.schema)
         return {node.relation: {n: k for n, k in self._types(node, items) if is_nested(k)}}

@@ -83,10 +83,9 @@ def label(node: Node, names: Mapping[str, str]) -> str:
             return f"Aggregate {_named(node.measures)}{by}"
         case nodes.UnionAll():
             return f"UnionAll ({', '.join(node.names)})"
-        case nodes.RecursiveSet():
-            return f"RecursiveSet {node.relation} ({', '.join(node.names)})"
         case nodes.Recursion():
-            return f"Recursion {node.relation} ({', '.join(node.names)})"
+            kind = "RecursiveSet" if node.is_set else "Recursion"
+            return f"{kind} {node.relation} ({', '.join(node.names)})"
         case nodes.WorkingTable():
             return f"WorkingTable of {node.recursion} as {node.relation}"
         case nodes.Sort():

@@ -124,7 +124,7 @@ class Renderer:
             return self._function(node)
         if isinstance(node, nodes.WorkingTable):
             return self._working_table(node)
-        if isinstance(node, nodes.RecursiveSet):
+        if isinstance(node, nodes.Recursion) and node.is_set:
             return self._scan(nodes.Scan(f"{NOW}.{node.loop}", node.relation, node.names))
         relations = {column.relation for column in node.schema}
         if _is_closed(node) or isinstance(node, nodes.Recursion):

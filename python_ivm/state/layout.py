@@ -19,7 +19,6 @@ from python_ivm.algebra.nodes import (
     Node,
     Project,
     Recursion,
-    RecursiveSet,
     Sort,
     Window,
 )
@@ -123,7 +122,8 @@ class Layout:
     @property
     def stores_set(self) -> bool:
         """Whether it stores a recursive set as a whole, which can then follow what changed."""
-        return isinstance(self.input, RecursiveSet) and self.recursion is not None
+        is_set = isinstance(self.input, Recursion) and self.input.is_set
+        return is_set and self.recursion is not None
 
     @property
     def view_asks_clock(self) -> bool:

@@ -10,13 +10,13 @@ from dbt.adapters.base.meta import AdapterMeta, available
 from dbt.adapters.contracts.relation import RelationType
 from dbt_common.exceptions import CompilationError, DbtBaseException
 
-from dbt.adapters.sparkivm.bridge.many_logs import FEW, ManyLogs, location
 from dbt.adapters.sparkivm.bridge.refresher import Refresher
 from dbt.adapters.sparkivm.bridge.this_run import this_run
 from dbt.adapters.sparkivm.bridge.warehouse import SparkWarehouse
 from dbt.adapters.sparkivm.log import warn
 from dbt.adapters.sparkivm.operations import looks, nodes
 from dbt.adapters.sparkivm.operations.history_query import Past, query
+from dbt.adapters.sparkivm.operations.many_logs import FEW, ManyLogs, location
 from dbt.adapters.sparkivm.operations.previews import previews
 from python_ivm.errors import Conflict
 from python_ivm.operate.adoption import Adoption, adoption
