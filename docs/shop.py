@@ -50,9 +50,10 @@ All {days} days together: {refresh:,.0f} s of refreshes beside {rebuild:,.0f} s 
 refreshes, {ratio:.2f} times as long. Seconds are those of the maintained models, one after the
 other, on two cores. The tables are small, so that a month takes an hour and a half: a rebuild of
 little data costs less than a `MERGE`. [Is it for me?](is-it-for-me.md) says from which size on a
-refresh pays. Here it pays on the holiday, on which nothing changed. The refresh comes first each day, so that the full refresh finds the day's
-files in memory. Day 0 is the first build, and the first of all in its process. The load of the
-machine was {least:.1f} to {most:.1f} before the builds; two are all that two cores do at once."""
+refresh pays. Here it pays on the holiday, on which nothing changed. The refresh comes first each
+day, so that the full refresh finds the day's files in memory. Day 0 is the first build, and the
+first of all in its process. The load of the machine was {least:.1f} to {most:.1f} before the
+builds; two are all that two cores do at once."""
 
 
 def outcomes(file: Path = RECORDED) -> list[Outcome]:
