@@ -62,8 +62,7 @@ def recursive_set(loop: Loop) -> Recursion | None:
     later = exp.Add(
         this=ColumnRef(read.relation, ROUND).expression(), expression=exp.Literal.number(1)
     )
-    rounds = [_round(exp.Literal.number(0))] * len(anchors)
-    begun = [_with_round(*part, names) for part in zip(anchors, rounds, strict=True)]
+    begun = [_with_round(part, _round(exp.Literal.number(0)), names) for part in anchors]
     anchor = begun[0] if len(begun) == 1 else UnionAll(tuple(begun), beside(relation, "top"), names)
     stepped = bottom_up(step, lambda node: working if node is read else node)
     return Recursion(anchor, _with_round(stepped, _round(later), names), relation, names, name)

@@ -172,9 +172,7 @@ class LoopRun:
         self, place: int, rows: Iterable[Sequence[Any]], kinds: Sequence[Kind]
     ) -> Bag | Lookup:
         """What Spark gave for one of the queries; it may be able to look rows up."""
-        if isinstance(rows, Lookup):
-            return rows
-        return bag_of(rows, kinds)
+        return rows_of(rows, kinds)
 
     def relations(self, result: Result) -> list[Relation]:
         """The rows of the bindings that are read behind the loop."""
@@ -230,6 +228,11 @@ class LoopRun:
     def _place(self) -> dict[str, Any]:
         program = self.loop.program
         return {} if program is None else program.position(program.bindings[0])
+
+
+def rows_of(rows: Iterable[Sequence[Any]], kinds: Sequence[Kind]) -> Bag | Lookup:
+    """Rows as Spark gives them, which it may let one look up."""
+    return rows if isinstance(rows, Lookup) else bag_of(rows, kinds)
 
 
 def bag_of(rows: Iterable[Sequence[Any]], kinds: Sequence[Kind]) -> Bag:

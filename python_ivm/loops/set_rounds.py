@@ -19,11 +19,11 @@ from sqlglot import exp
 from python_ivm.algebra.nodes import Node, WorkingTable
 from python_ivm.delta.recursion import COPIES
 from python_ivm.loops.recursive_sets import ROUND, Step, parts_of, step_of
-from python_ivm.loops.run import Ask, LoopRun, Relation, bag_of
-from python_ivm.loops.signed_rounds import NotFollowed
+from python_ivm.loops.run import Ask, LoopRun, Relation, bag_of, rows_of
+from python_ivm.loops.signed_rounds import NotFollowed, changed_rows, numbers_that_fit
 from python_ivm.parse.loops import LOOP_VIEW
 from python_ivm.rows.circuit import Endless, Limits, Result
-from python_ivm.rows.kinds import Kind, Overflow
+from python_ivm.rows.kinds import Kind
 from python_ivm.rows.lookups import Lookup
 from python_ivm.rows.operators import Bag, Row
 from python_ivm.rows.pipeline import Pipeline, Tables
@@ -82,10 +82,6 @@ class SetBuild(LoopRun):
     def _relation(self, name: str, rows: Bag) -> Relation:
         columns = zip(self.loop.names[name], self.loop.kinds[name], strict=True)
         return Relation(LOOP_VIEW.format(name), (*columns, (ROUND, _INT)), rows)
-
-
-def _rows(rows: Iterable[Sequence[object]], kinds: Sequence[Kind]) -> Bag | Lookup:
-    return rows if isinstance(rows, Lookup) else bag_of(rows, kinds)
 
 
 def _brought(plan: Node, kinds: Sequence[Kind], tables: Tables, ansi: bool) -> Bag:
@@ -180,10 +176,8 @@ class SetRounds:
         Raises:
             NotFollowed: If they reach a limit, or a number that does not fit its column.
         """
-        try:
+        with numbers_that_fit():
             found, result = self._followed(ask)
-        except Overflow as error:
-            raise NotFollowed(f"a number of the change does not fit its column: {error}") from None
         columns = (*zip(self.names, self.kinds, strict=True), (ROUND, _INT), (COPIES, _BIGINT))
         return [Relation(LOOP_VIEW.format(self.relation), columns, found)], result
 
@@ -209,19 +203,13 @@ class SetRounds:
         for place, (plan, types) in enumerate(zip(self.plans, self.types, strict=True)):
             rows = ask(self.queries[place])
             few = place < self.few
-            tables[id(plan)] = (self._few(rows, types) if few else _rows(rows, types)), types
+            known = changed_rows(rows, types, self.limits) if few else rows_of(rows, types)
+            tables[id(plan)] = known, types
         change = _Change(self, tables)
         lost, got = self._begun(tables)
         change.delete(lost)
         change.insert(got)
         return change.signed(), Result(rounds=change.rounds, changes=len(change.now))
-
-    def _few(self, rows: Iterable[Sequence[object]], types: Sequence[Kind]) -> Bag:
-        """Changed rows; their query gives one more than there may be."""
-        found = bag_of(rows, types)
-        if sum(found.values()) > self.limits.rows:
-            raise NotFollowed(f"the change begins with more than {self.limits.rows:,} rows")
-        return found
 
     def _begun(self, tables: Tables) -> tuple[set[Row], set[Row]]:
         """The rows that lose something they follow from, and those that get something."""

@@ -7,7 +7,8 @@ engine does the rounds (docs/decisions/0065).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ from python_ivm.loops.graph import graph_of
 from python_ivm.loops.loop import Describe, Loop, binding_types, pushed
 from python_ivm.loops.run import Ask, LoopRun, Relation, bag_of
 from python_ivm.parse.loops import DELAY
-from python_ivm.rows.circuit import Endless, Result
+from python_ivm.rows.circuit import Endless, Limits, Result
 from python_ivm.rows.kinds import Kind, Overflow
 from python_ivm.rows.lookups import Lookup
 from python_ivm.rows.operators import Bag
@@ -25,6 +26,31 @@ from python_ivm.rows.operators import Bag
 
 class NotFollowed(Exception):
     """The change of a recursion goes on for longer than it is followed."""
+
+
+@contextmanager
+def numbers_that_fit() -> Iterator[None]:
+    """Give a change up in which a number does not fit its column.
+
+    Raises:
+        NotFollowed: If there is one.
+    """
+    try:
+        yield
+    except Overflow as error:
+        raise NotFollowed(f"a number of the change does not fit its column: {error}") from None
+
+
+def changed_rows(rows: Iterable[Sequence[Any]], kinds: Sequence[Kind], limits: Limits) -> Bag:
+    """The rows that a change begins with; their query gives one more than there may be.
+
+    Raises:
+        NotFollowed: If there are too many.
+    """
+    bag = bag_of(rows, kinds)
+    if sum(bag.values()) > limits.rows:
+        raise NotFollowed(f"the change begins with more than {limits.rows:,} rows")
+    return bag
 
 
 def loop_of_recursion(node: Recursion, describe: Describe, ansi: bool) -> Loop:
@@ -70,9 +96,8 @@ class SignedRounds(LoopRun):
             NotFollowed: If they reach a limit, or a number that does not fit its column.
         """
         try:
-            result = self.rounds(ask)
-        except Overflow as error:
-            raise NotFollowed(f"a number of the change does not fit its column: {error}") from None
+            with numbers_that_fit():
+                result = self.rounds(ask)
         except Endless as error:
             raise NotFollowed(f"the change has more than {_size(error.sizes):,} rows") from None
         if not result.ended:
@@ -91,10 +116,7 @@ class SignedRounds(LoopRun):
         """
         if place > 0:
             return super().given(place, rows, kinds)
-        bag = bag_of(rows, kinds)
-        if sum(bag.values()) > self.limits.rows:
-            raise NotFollowed(f"the change begins with more than {self.limits.rows:,} rows")
-        return bag
+        return changed_rows(rows, kinds, self.limits)
 
     def told(self, result: Result) -> str:
         """How the rounds ended, in the log's words."""

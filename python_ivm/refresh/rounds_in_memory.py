@@ -7,6 +7,7 @@ and the tables that the step reads are small, the rounds are no statements.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -120,12 +121,11 @@ class InMemory:
                 return None  # rows of other types are no proof
         seeds = bottom_up(node.anchor, lambda n: self._stored if n == self._stored else n)
         read = _beside_state(seeds)
-        if read is None:  # Spark joins what is large
-            return self._set_rounds(node, kinds, step, node.anchor, [node.anchor], limits)
-        try:
-            return self._set_rounds(node, kinds, step, seeds, read, limits)
-        except NotYetImplemented:
-            return self._set_rounds(node, kinds, step, node.anchor, [node.anchor], limits)
+        if read is not None:
+            with suppress(NotYetImplemented):
+                return self._set_rounds(node, kinds, step, seeds, read, limits)
+        # Spark joins what is large, and computes what the row engine cannot.
+        return self._set_rounds(node, kinds, step, node.anchor, [node.anchor], limits)
 
     def _set_rounds(
         self,
