@@ -33,7 +33,7 @@ def _live(days: int) -> None:
     dbt = Dbt(load.PROJECT, TARGET, lambda model: print(model.name, model.message))
     for number in range(days):
         session.sql(f"use {SOURCES}")
-        day = Day(load.sql_of(session), number=10 + number, one_in=500 + 100 * number)
+        day = Day(load.sql_of(session), number=10 + number, one_in=10 + 2 * number)
         for _, change in day.plain():
             change()
         if number < days - 1:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.sparkivm import log
+from python_ivm.state.timings import Timings
 from tests.helpers.dbt_project import DbtProject
 
 
@@ -133,3 +134,15 @@ def make_project(
 def project(make_project: MakeProject) -> DbtProject:
     """A project with one thread and no models."""
     return make_project()
+
+
+@pytest.fixture(autouse=True)
+def timings_decide_nothing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How long a refresh took depends on what else runs: tests that expect a way choose by it."""
+    if "timings_count" not in request.fixturenames:
+        monkeypatch.setattr(Timings, "faster_anew", lambda *given: None)
+
+
+@pytest.fixture
+def timings_count() -> None:
+    """Asked for by tests in which the times of refreshes choose the way, as they do for users."""

@@ -50,18 +50,23 @@ def generate(scale: float, folder: Path) -> None:
     done.touch()
 
 
-def load(sql: Sql, folder: Path, schema: str = SCHEMA) -> dict[str, int]:
-    """Create or replace the source tables.
+def load(
+    sql: Sql, folder: Path, schema: str = SCHEMA, rows_per_file: int | None = None
+) -> dict[str, int]:
+    """Create or replace the source tables, whose rows lie in the order of their keys.
 
     Args:
         sql: runs a statement in the Spark that dbt will use.
         folder: with the files of `generate`.
         schema: where the tables go; made if missing.
+        rows_per_file: how many rows a file of them has at most; None leaves it to Spark.
 
     Returns:
         The number of rows of each table.
     """
     sql(f"create schema if not exists {schema}")
+    if rows_per_file is not None:
+        sql(f"set spark.sql.files.maxRecordsPerFile = {rows_per_file}")
     counts = {}
     for table in TABLES:
         sql(
@@ -70,6 +75,8 @@ def load(sql: Sql, folder: Path, schema: str = SCHEMA) -> dict[str, int]:
             f"as select * from parquet.`{(folder / table).with_suffix('.parquet')}`"
         )
         counts[table] = int(sql(f"select count(*) from {schema}.{table}")[0][0])
+    if rows_per_file is not None:
+        sql("reset spark.sql.files.maxRecordsPerFile")
     return counts
 
 

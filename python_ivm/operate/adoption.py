@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from python_ivm.errors import InvalidModel, IvmError, Unsupported
+from python_ivm.operate.adopted import ADOPTED, Derived, derived, repeated, rows
 from python_ivm.parse.parser import table_key
 from python_ivm.refresh import policy, statements
 from python_ivm.refresh.consistency import difference
@@ -26,7 +27,6 @@ from python_ivm.refresh.statement import Statement
 from python_ivm.render.renderer import Renderer
 from python_ivm.render.sources import relation_name, source_relations, table, text
 from python_ivm.sources.history import Change, SourceChange, SourceVersion
-from python_ivm.state.adopted import ADOPTED, Derived, derived, repeated, rows
 from python_ivm.state.bookmark import Bookmark, Told
 from python_ivm.state.layout import Layout
 from python_ivm.state.rows import VIEW

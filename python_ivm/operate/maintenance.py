@@ -14,7 +14,7 @@ from python_ivm.refresh.request import Request, Warehouse
 from python_ivm.refresh.statement import Kind, Statement
 from python_ivm.render.sources import relation_name
 from python_ivm.sources.history import Detail
-from python_ivm.state.bookmark import Bookmark, Found, Told, build_time
+from python_ivm.state.bookmark import Bookmark, Found, Told, build_time, timings
 
 FILE = 128 * 2**20
 """The size of file that OPTIMIZE aims at, in bytes."""
@@ -117,7 +117,7 @@ def _kept(request: Request, found: Found, bookmark: Bookmark, told: Told) -> Sta
     """
     told = replace(
         told, strategy="noop", reason=REASON, sentence="", began=None, fallback=False,
-        rebuild=build_time(found),
+        rebuild=build_time(found), timings=timings(found),
     )  # fmt: skip
     after = replace(bookmark, refresh=bookmark.refresh + 1, told=told)
     return replace(

@@ -109,7 +109,12 @@ class ChangedKeys:
         return self.known_unseen & changes_in(plan)
 
     def _spare(self, plan: Node) -> None:
-        """Ask nothing about a plan that reads so little that a question would take longer."""
+        """Ask nothing about a plan that reads so little that a question would take longer.
+
+        Of a state whose rows were all written anew, there is often nothing to follow.
+        """
+        if any(self._changes[source].rewritten for source in self._read):
+            return
         if self._known is None and not self._cost.is_worth_a_question(plan):
             self._known = {}
 

@@ -87,7 +87,7 @@ class Following:
             answers,
             follow=lambda unseen: self._merge(read, unseen, context),
             recompute=recompute(layout) if self.how.comparable else None,
-            net=self.how.net,
+            net=self.how.net | {source for source in read if read[source].rewritten},
             without=model.request.without_passes,
         )
         try:

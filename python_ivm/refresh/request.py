@@ -67,6 +67,8 @@ class Options:
             may be switched on.
         deterministic_functions: Config ``ivm_deterministic_functions``, in lower case: functions of
             users that give the same result for the same arguments whenever they are called.
+        learn: Config ``ivm_learn``: whether all rows of a small state are written where the state's
+            own history tells that this is faster than to follow what changed.
         auto_maintain: Config ``ivm_auto_maintain``: whether a refresh is followed by what the state
             needs.
         step: Config ``ivm_step``: what of what is pending one step takes: all of it (``refresh``),
@@ -83,6 +85,7 @@ class Options:
     on_configuration_change: OnConfigurationChange = OnConfigurationChange.APPLY
     enable_change_feed: bool = False
     deterministic_functions: frozenset[str] = frozenset()
+    learn: bool = True
     auto_maintain: bool = False
     step: Step = Step.REFRESH
     order: str | None = None
@@ -105,6 +108,7 @@ class Options:
             "ivm_state_suffix",
             "ivm_deterministic_functions",
             "ivm_auto_maintain",
+            "ivm_learn",
             "ivm_step",
             "ivm_max_steps",
             "ivm_output",
@@ -123,6 +127,9 @@ class Options:
         maintain = config.get("ivm_auto_maintain")
         if maintain not in (None, True, False):
             raise InvalidModel("Config ivm_auto_maintain is true or false")
+        learn = config.get("ivm_learn")
+        if learn not in (None, True, False):
+            raise InvalidModel("Config ivm_learn is true or false")
         functions = config.get("ivm_deterministic_functions") or []
         if not isinstance(functions, (list, tuple)):
             raise InvalidModel("Config ivm_deterministic_functions is a list of names")
@@ -151,6 +158,7 @@ class Options:
             ),
             enable_change_feed=bool(enable),
             deterministic_functions=frozenset(str(name).lower() for name in functions),
+            learn=learn is not False,
             auto_maintain=bool(maintain),
             step=Step.REFRESH if order is not None else _choice(Step, "ivm_step", step),
             order=order,

@@ -27,6 +27,8 @@ class Kind(Enum):
     """Writes the whole state and its bookmark in one commit."""
     INSERT = "insert"
     """Writes the first rows of an empty state, and the bookmark, in one commit."""
+    REWRITE = "rewrite"
+    """Writes all rows of the state in place of those it has, and the bookmark, in one commit."""
     TUNE = "tune"
     """Sets how the state's files are written."""
     TIDY = "tidy"
@@ -72,7 +74,7 @@ class Statement:
     @property
     def writes_data(self) -> bool:
         """Whether it writes rows."""
-        return self.kind in (Kind.BUILD, Kind.INSERT, Kind.MERGE, Kind.CLONE)
+        return self.kind in (Kind.BUILD, Kind.INSERT, Kind.REWRITE, Kind.MERGE, Kind.CLONE)
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ class Strategy(Enum):
     INCREMENTAL = "incremental"
     """The rows that follow from what changed in the sources are merged into the state."""
     RECOMPUTE = "recompute"
-    """The query is computed from all rows, and the rows that differ are merged."""
+    """The query is computed from all rows, and those that differ are merged, or all are written."""
     FULL = "full"
     """The state is replaced."""
 
@@ -174,6 +176,12 @@ class Refresh:
     again: bool = False
     reads: tuple[SourceRead, ...] = ()
 
+    @property
+    def writes_all(self) -> bool:
+        """Whether all rows of the view are written, so that nobody counts which of them differ."""
+        rewrites = any(statement.kind is Kind.REWRITE for statement in self.statements)
+        return rewrites or self.strategy is Strategy.FULL
+
     def noted(self, note: str, code: str) -> Refresh:
         """The same refresh with something more to say.
 
@@ -210,7 +218,7 @@ class Refresh:
     def _rows(self, written: Counts | None) -> str:
         if written is None:
             return ""
-        if self.strategy is Strategy.FULL:
+        if self.writes_all:
             return f"{written.total:,} row{'' if written.total == 1 else 's'}"
         counts = self.counts(written)
         return f"+{counts.inserted:,} ~{counts.updated:,} -{counts.deleted:,} rows"

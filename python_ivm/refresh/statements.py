@@ -193,6 +193,18 @@ def insert_rows(
     return Statement(Kind.INSERT, f"INSERT INTO {relation_name(request.state)} BY NAME\n{body}")
 
 
+def rewrite_rows(
+    request: Request, layout: Layout, sources: Mapping[str, SourceChange]
+) -> Statement:
+    """The statement that writes what the query gives in place of a state's rows.
+
+    Bookmark and fence are still missing.
+    """
+    body = state_query(layout, sources, None)
+    name = relation_name(request.state)
+    return Statement(Kind.REWRITE, f"INSERT OVERWRITE {name} BY NAME\n{body}")
+
+
 def plain_statements(
     request: Request,
     sql: str,

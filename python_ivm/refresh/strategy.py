@@ -29,7 +29,7 @@ from python_ivm.refresh.request import OnConfigurationChange, Policy, Request, S
 from python_ivm.refresh.statement import Refresh, Strategy
 from python_ivm.render.sources import relation_name
 from python_ivm.sources.history import Change, SourceChange
-from python_ivm.state.bookmark import Bookmark, Told, build_time, telling
+from python_ivm.state.bookmark import Bookmark, Told, build_time, telling, timings
 from python_ivm.state.layout import STEP
 from python_ivm.state.log import with_step
 from python_ivm.state.storage import Storage
@@ -101,6 +101,8 @@ class Planner(Recomputes):
             refresh.fallback,
             number if built else before.optimized if before is not None else None,
             before.vacuumed if before is not None else self.request.began,
+            _changed_rows(refresh),
+            timings(self.model.found),
         )
         planned = tuple(
             replace(s, bookmark=telling(s.bookmark, told)) if s.bookmark else s
@@ -317,6 +319,10 @@ class Planner(Recomputes):
         clock_moved = asks_clock and self.model.clock_moved(bookmark)
         if not read and not clock_moved:
             return self._noop("no row changed that the query reads", bookmark, changes)
+        if not clock_moved:
+            faster = self._faster_anew(how, bookmark, read)
+            if faster is not None:
+                return self._rewritten(faster, how, bookmark, changes, read)
         try:
             found = Following(self.model, how, changes, clock, clock_moved).follow(read)
         except Exception as error:
@@ -351,6 +357,12 @@ class Planner(Recomputes):
         if self.model.tables:
             return self._full(_CLOCK_MOVED, bookmark)
         return self._recompute(replace(_CLOCK_MOVED, fallback=False), bookmark)
+
+
+def _changed_rows(refresh: Refresh) -> int | None:
+    """How many rows of the sources changed that a refresh followed; None if that is not known."""
+    rows = [read.rows for read in refresh.reads]
+    return None if None in rows else sum(filter(None, rows))
 
 
 _LONGEST = 200

@@ -103,10 +103,18 @@ class Commit:
         return Change.GENERAL
 
     @property
+    def rewrites(self) -> bool:
+        """Whether it is a refresh's that wrote all rows of a state anew."""
+        return self.mode == "Overwrite" and is_bookmark(self.user_metadata)
+
+    @property
     def rows(self) -> int | None:
         """How many rows changed; None where the history does not tell."""
         if self.change in (Change.NONE, Change.COLUMNS):
             return 0
+        if self.rewrites:  # most of them are those that were there
+            written = self.metric("numOutputRows")
+            return None if written is None else 2 * written
         if self.mode not in ("", "Append"):  # how many rows an overwrite removes is not told
             return None
         names = _ROWS.get(self.operation, ())
@@ -116,7 +124,7 @@ class Commit:
     @property
     def counts(self) -> tuple[int, int, int] | None:
         """Rows inserted, updated and deleted; None where the history does not tell."""
-        if self.rows is None:
+        if self.rows is None or self.rewrites:
             return None
         if self.operation == "MERGE":
             told = (self.metric(name) or 0 for name in _ROWS["MERGE"])
@@ -253,6 +261,8 @@ class SourceChange:
         stored: The stored names of columns that the planner calls otherwise.
         rows: How many rows changed, one that changes back and forth each time; None if unknown.
         location: Where the table lies, if its changes have to be read by that; else empty.
+        rewritten: Whether it is a state of which a refresh wrote all rows anew: the feed has those
+            that stayed the same, too, as gone and come.
     """
 
     parts: tuple[str, ...]
@@ -262,6 +272,7 @@ class SourceChange:
     stored: Mapping[str, str] = field(default_factory=dict)
     rows: int | None = None
     location: str = ""
+    rewritten: bool = False
 
     @property
     def changed(self) -> bool:
@@ -316,4 +327,5 @@ def since(
         SourceVersion(newest.version, newest.timestamp),
         classify(later),
         rows=None if None in rows else sum(filter(None, rows)),
+        rewritten=any(commit.rewrites for commit in later),
     )

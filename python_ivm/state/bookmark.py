@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from python_ivm.sources.clock import Instant
 from python_ivm.sources.cloned import RECORD, Cloned
 from python_ivm.sources.history import Change, Commit, SourceVersion, Until, is_bookmark
+from python_ivm.state.timings import Timings, Took
 
 FORMAT = 2
 """The version of the bookmark's format and of the state's layout; another one means a rebuild."""
@@ -37,6 +38,8 @@ class Told:
             None if that is not known.
         vacuumed: When files that no version needs were last removed, in milliseconds; None
             likewise. A build counts, as it leaves none of its own.
+        rows: How many rows of the sources changed; None if that is not known.
+        timings: How long the refreshes before it took.
     """
 
     strategy: str
@@ -48,6 +51,8 @@ class Told:
     fallback: bool = False
     optimized: int | None = None
     vacuumed: int | None = None
+    rows: int | None = None
+    timings: Timings = field(default_factory=Timings)
 
     @staticmethod
     def of(value: object) -> Told | None:
@@ -55,7 +60,8 @@ class Told:
         if not isinstance(value, Mapping):
             return None
         known = {field.name for field in fields(Told)}
-        return Told(**{str(key): told for key, told in value.items() if key in known})
+        told = Told(**{str(key): told for key, told in value.items() if key in known})
+        return replace(told, timings=Timings.of(told.timings))
 
 
 @dataclass(frozen=True)
@@ -209,6 +215,21 @@ def build_time(found: Found) -> int | None:
     if told is None:
         return None
     return taken(told, found.commit) if told.strategy == "full" else told.rebuild
+
+
+def timings(found: Found) -> Timings:
+    """How long a state's refreshes took; the newest one is known by its commit's time, as above."""
+    bookmark, commit = found.bookmark, found.commit
+    told = bookmark.told if bookmark is not None and bookmark.clone is None else None
+    if bookmark is None or told is None:
+        return Timings()
+    milliseconds = taken(told, commit)
+    if milliseconds is None:
+        return told.timings
+    took = Took(milliseconds, told.rows, bookmark.refresh, told.strategy == "full")
+    if took.build:
+        return Timings(anew=(took,))  # others were of another query, or of other tables
+    return told.timings.after(told.reason, took)
 
 
 def taken(told: Told, commit: Commit | None) -> int | None:

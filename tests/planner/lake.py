@@ -51,8 +51,10 @@ _FEEDS = ("table_changes", "table_changes_by_path")
 _OPERATIONS = {
     Kind.BUILD: "CREATE OR REPLACE TABLE AS SELECT",
     Kind.INSERT: "WRITE",
+    Kind.REWRITE: "WRITE",
     Kind.MERGE: "MERGE",
 }
+_MODES = {Kind.INSERT: "Append", Kind.REWRITE: "Overwrite"}
 
 
 class Lake:
@@ -209,6 +211,8 @@ class Lake:
         state = f"{model}__ivm_state"
         if statement.loop is not None:
             self.show_loop(statement.loop)
+        elif statement.kind is Kind.REWRITE:
+            self._rewrite(state, statement.sql)
         elif statement.kind not in (Kind.KEEP_VIEW, Kind.TUNE, Kind.ALTER):
             self.db.execute(self.duck(statement.sql))
         if statement.kind is Kind.CREATE_VIEW:
@@ -221,10 +225,14 @@ class Lake:
             commits = self.commits.setdefault(state, [])
             operation = _OPERATIONS[statement.kind]
             version = len(commits)
-            metrics = self._keep_version(state, version, statement.kind is not Kind.BUILD)
-            mode = "Append" if statement.kind is Kind.INSERT else ""
+            metrics = self._keep_version(state, version, statement.kind)
             commit = Commit(
-                version, self._time(), operation, mode, metrics, user_metadata=statement.bookmark
+                version,
+                self._time(),
+                operation,
+                _MODES.get(statement.kind, ""),
+                metrics,
+                user_metadata=statement.bookmark,
             )
             commits.insert(0, commit)
             names = [c[0] for c in self.db.execute(f"describe s.{state}").fetchall()]
@@ -263,20 +271,31 @@ class Lake:
         names = tuple(name for name, _ in columns)
         self.views[model] = SourceView(text, ("spark_catalog", "s"), dict(columns), names)
 
-    def _keep_version(self, state: str, version: int, merged: bool) -> dict[str, str]:
-        """Keep a state's contents and, of a MERGE, what changed; its metrics."""
+    def _rewrite(self, state: str, sql: str) -> None:
+        """Write the rows of ``INSERT OVERWRITE t BY NAME q``, which may read what it replaces."""
+        first, query = sql.split("\n", 1)
+        assert first == f"INSERT OVERWRITE s.{state} BY NAME"
+        self.db.execute(f"create or replace temp table written as {self.duck(query)}")
+        self.db.execute(f"delete from s.{state}")
+        self.db.execute(f"insert into s.{state} by name from written")
+
+    def _keep_version(self, state: str, version: int, kind: Kind) -> dict[str, str]:
+        """Keep a state's contents and, where it was not replaced, what changed; the metrics."""
         self.types[state] = {n: _spark_type(t) for n, t, *_ in
                              self.db.execute(f"describe s.{state}").fetchall()}  # fmt: skip
         self.db.execute(f'create or replace table s."{state}@{version}" as from s.{state}')
         parts = [
-            f"select *, '{kind}' as _change_type, {version} as _commit_version from "
-            f'(from s."{state}@{first}" except all from s."{state}@{second}")'
-            for kind, first, second in (
+            f"select *, '{change}' as _change_type, {version} as _commit_version from "
+            f'(from s."{state}@{first}"{unless})'
+            for change, first, second in (
                 ("delete", version - 1, version),
                 ("insert", version, version - 1),
             )
+            for unless in [
+                f' except all from s."{state}@{second}"' if kind is not Kind.REWRITE else ""
+            ]
         ]
-        if not merged:
+        if kind is Kind.BUILD:
             return {}
         body = " union all ".join(parts)
         self.db.execute(f'create or replace table s."{state}@feed{version}" as {body}')
@@ -285,6 +304,8 @@ class Lake:
             "count(*) filter (_change_type = 'delete') "
             f'from s."{state}@feed{version}"'
         ).fetchone()
+        if kind is Kind.REWRITE:
+            return {"numOutputRows": str(counts[0])}
         names = ("numTargetRowsInserted", "numTargetRowsDeleted", "numTargetRowsUpdated")
         return dict(zip(names, map(str, (*counts, 0)), strict=True))
 

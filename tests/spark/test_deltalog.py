@@ -44,6 +44,22 @@ def jobs(bench: Bench) -> int:
     return int(store.jobsList(None).size())
 
 
+def test_a_view_has_no_history_and_needs_no_statement(
+    bench: Bench, logs: DeltaLogs, name: tuple[str, str]
+) -> None:
+    bench.table("u", "k int", "(1)")
+    bench.sql("create view t as select k from u")
+    assert logs.history(name, 8) == []
+    assert logs.detail(name) is None
+
+    def refuse(sql: str) -> list[object]:
+        raise AssertionError(sql)
+
+    assert SparkWarehouse(refuse, logs).history(name, 8) is None
+    bench.sql("drop view t")
+    assert logs.history(name, 8) is None
+
+
 def test_commits_of_all_kinds(bench: Bench, logs: DeltaLogs, name: tuple[str, str]) -> None:
     bench.table("t", "k int, v string", "(1, 'a')", "(2, 'ü')")
     metadata = "spark.databricks.delta.commitInfo.userMetadata"

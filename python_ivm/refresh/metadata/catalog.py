@@ -199,6 +199,8 @@ class Catalog:
         if state.pinned:
             return None
         parts = (*state.parts[:-1], state.parts[-1].removesuffix(AS_OF_LAST))
+        if not hidden_columns(self._warehouse.columns(parts) or ()):
+            return None  # the whole history of another table would have no bookmark
         bookmark = state_history(self._warehouse, parts).bookmark
         if bookmark is None or bookmark.model.lower() != table_key(name[-2:]):
             return None

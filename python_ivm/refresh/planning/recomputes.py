@@ -1,23 +1,25 @@
-"""Refreshes that compute the query anew, and write the rows that differ."""
+"""Refreshes that compute the query anew, and write the rows that differ, or all of them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from python_ivm.optimize.cost import Cost
-from python_ivm.refresh import policy
+from python_ivm.optimize.cost import SMALL, Cost
+from python_ivm.refresh import policy, statements
 from python_ivm.refresh.delays import log
 from python_ivm.refresh.incremental import recomputing
 from python_ivm.refresh.maintained import Maintained
 from python_ivm.refresh.planning.builds import Builds
 from python_ivm.refresh.reason import Reason, planner_error
-from python_ivm.refresh.statement import Refresh, Statement
+from python_ivm.refresh.request import Step
+from python_ivm.refresh.statement import Refresh, Statement, Strategy
 from python_ivm.sources.clock import Clock
 from python_ivm.sources.history import SourceChange
-from python_ivm.state.bookmark import Bookmark
+from python_ivm.state.bookmark import Bookmark, timings
 from python_ivm.state.contents import contents
-from python_ivm.state.layout import Layout
+from python_ivm.state.layout import STATE, Layout
 from python_ivm.state.recompute import FRESH, recompute
+from python_ivm.state.timings import FASTER
 
 
 class Recomputes(Builds):
@@ -50,6 +52,45 @@ class Recomputes(Builds):
         policy.refuse_under_strict(self.request, reason, feeds)
         moved = clock if self.model.clock_moved(bookmark) else None
         return self._recomputed(reason, feeds, merge, how.layout, bookmark, current, moved)
+
+    def _faster_anew(
+        self, how: Maintained, bookmark: Bookmark, read: Mapping[str, SourceChange]
+    ) -> Reason | None:
+        """Why all rows of the state are written, though what changed could be followed.
+
+        Only of a small state: models above compare what it had and has.
+        """
+        options, model = self.request.options, self.model
+        by_steps = bool(model.ordered) or options.step is Step.COMMIT
+        own_rows = bool(model.named) or bool(model.delayed) or model.program is not None
+        if not options.learn or by_steps or own_rows or self.is_log or model.asked:
+            return None
+        if self.request.storage.partition_by:  # of which Spark may replace some only
+            return None
+        rows = [change.rows for change in read.values()]
+        changed = None if None in rows else sum(filter(None, rows))
+        found = timings(model.found).faster_anew(changed, bookmark.refresh + 1)
+        size = model.size(STATE) if found is not None else None
+        if found is None or size is None or size > SMALL:
+            return None
+        anew, followed = (took.milliseconds / 1000 for took in found)
+        told = f"to compute it took {anew:.1f} s, to follow a change {followed:.1f} s"
+        if anew >= followed:
+            told = f"this may take less than the {followed:.1f} s of following a change"
+        return Reason(FASTER, told, False)
+
+    def _rewritten(
+        self,
+        why: Reason,
+        how: Maintained,
+        bookmark: Bookmark,
+        changes: Mapping[str, SourceChange],
+        read: Mapping[str, SourceChange],
+    ) -> Refresh:
+        """A refresh that writes all rows of the state."""
+        written = statements.rewrite_rows(self.request, how.layout, changes)
+        written = self._committed(written, bookmark, changes)
+        return self._merged(Strategy.RECOMPUTE, why, written, how.layout, bookmark, read, None)
 
     def _is_kept(self, how: Maintained, bookmark: Bookmark) -> bool:
         """Whether the clock leaves the state as useful as it was, and the view's text as it is."""

@@ -100,6 +100,28 @@ def test_a_view_between_models_is_taken_apart(xy: Lake) -> None:
     refresh(xy, models, {Strategy.INCREMENTAL})
 
 
+def test_of_a_table_below_a_view_not_the_whole_history_is_asked(
+    xy: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A staging view over a source looks like a model's public view over its state."""
+    asked: dict[str, list[int | None]] = {}
+    ask = Lake.history
+
+    def history(lake: Lake, parts: tuple[str, ...], limit: int | None) -> Any:
+        asked.setdefault(parts[-1], []).append(limit)
+        return ask(lake, parts, limit)
+
+    monkeypatch.setattr(Lake, "history", history)
+    for number in range(40):
+        xy.change("x", insert=[(number, number)])
+    xy.define("stg_x", "select i, v from s.x")
+    sql = "select i, v from s.stg_x where v > 0"
+    xy.run("m", sql)
+    xy.change("x", insert=[(1, 1)])
+    xy.refresh_and_check("m", sql, Strategy.INCREMENTAL)
+    assert set(asked["x"]) == {8}
+
+
 def test_what_changes_hidden_columns_alone_changes_nothing_above(xy: Lake) -> None:
     xy.create("z", {"i": "int", "v": "int"}, [(1, 5), (1, 3), (2, 1)])
     models = {"m1": "select i, max(v) as v from s.z group by i", "m2": "select i, v from s.m1"}

@@ -40,6 +40,8 @@ class DeltaLogs(SessionShortcuts):
     def history(self, parts: tuple[str, ...], limit: int | None) -> list[Row] | None:
         """A table's newest commits as ``DESCRIBE HISTORY`` tells them, which it is left to if None.
 
+        A view has none.
+
         Args:
             parts: The table's name.
             limit: How many; None means all.
@@ -47,7 +49,7 @@ class DeltaLogs(SessionShortcuts):
         if limit is None or limit > _MOST:
             return None
         logger.debug(f"History of {'.'.join(parts)}, from its log")
-        return self._told(parts, lambda log: log.history(limit))
+        return self._told(parts, lambda log: log.history(limit), of_view=[])
 
     def detail(self, parts: tuple[str, ...]) -> Row | None:
         """A table's newest version as ``DESCRIBE DETAIL`` tells it, which it is left to if None."""
@@ -67,12 +69,16 @@ class DeltaLogs(SessionShortcuts):
 
         return self._look(parts, look)
 
-    def _told(self, parts: tuple[str, ...], tell: Callable[[_Log], T | None]) -> T | None:
+    def _told(
+        self, parts: tuple[str, ...], tell: Callable[[_Log], T | None], of_view: T | None = None
+    ) -> T | None:
         def look(session: SparkSession) -> T | None:
             if not _is_in_sparks_catalog(session, parts):
                 return None
             java = _java(session._jvm)
             with java.active(session._jsparkSession):
+                if java.is_view(session._jsparkSession, *parts[-2:]):
+                    return of_view
                 log = java.log(session._jsparkSession, *parts[-2:])
                 return None if log is None else tell(log)
 
@@ -128,6 +134,14 @@ class _Java:
         log = found._1()
         folder = log.logPath()
         return _Log(self, folder, folder.getFileSystem(log.newDeltaHadoopConf()), found._2())
+
+    def is_view(self, session: Any, schema: str, name: str) -> bool:
+        """Whether a name is that of a view."""
+        catalog = session.sessionState().catalog()
+        found = self.table(name, self.option.apply(schema))
+        if not catalog.tableExists(found):
+            return False
+        return str(catalog.getTableMetadata(found).tableType().name()) == "VIEW"
 
     def view(self, session: Any, schema: str, name: str) -> Kept | None:
         """What the catalog keeps with a view."""

@@ -312,9 +312,9 @@ def _response(refresh: Refresh, written: Counts | None) -> RefreshResponse:
         fallback=refresh.fallback,
         reads=[asdict(read) for read in refresh.reads],
     )
-    if refresh.strategy is Strategy.FULL and written is not None:
+    if refresh.writes_all and written is not None:
         response.rows_affected = written.total
-    if refresh.strategy.merges:
+    if refresh.strategy.merges and not refresh.writes_all:
         counts = refresh.counts(written or Counts())
         response.rows_affected = counts.total
         response.rows_inserted = counts.inserted

@@ -51,7 +51,7 @@ class Shortcuts(Protocol):
         """A relation's columns and types; None if only ``DESCRIBE TABLE`` can tell."""
 
     def history(self, parts: tuple[str, ...], limit: int | None) -> list[Row] | None:
-        """The rows of ``DESCRIBE HISTORY``; None if only that can tell."""
+        """The rows of ``DESCRIBE HISTORY``, none of a view; None if only that can tell."""
 
     def detail(self, parts: tuple[str, ...]) -> Row | None:
         """The row of ``DESCRIBE DETAIL``; None if only that can tell."""
@@ -93,7 +93,7 @@ class SparkWarehouse:
             most = "" if limit is None else f" LIMIT {limit}"
             question = f"DESCRIBE HISTORY {quoted_name(parts)}{most}"
             rows = self._ask(question, *_MISSING, *_NOT_DELTA)
-        return None if rows is None else [_commit(row) for row in rows]
+        return [_commit(row) for row in rows] if rows else None
 
     def history_now(self, parts: tuple[str, ...], limit: int) -> Sequence[Commit] | None:
         """The same as of now, even if the run sees an older version of the table."""

@@ -1,0 +1,226 @@
+"""Where the commits of a state tell that it is faster to write all of its rows, that is done."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from python_ivm.errors import InvalidModel
+from python_ivm.refresh.request import Options, Output, Step
+from python_ivm.refresh.statement import Counts, Kind, Refresh, Strategy
+from python_ivm.state.bookmark import Bookmark
+from python_ivm.state.storage import Storage
+from python_ivm.state.timings import Timings, Took
+from tests.planner.lake import Lake
+
+SUMS = "select k, sum(v) as v from s.x group by k"
+ABOVE = "select k, v + 1 as v from s.sums where v > 3"
+
+
+class Timed(Lake):
+    """A lake in which a test says how long each refresh takes."""
+
+    def refreshed(self, model: str, sql: str, seconds: float, **request: Any) -> Refresh:
+        """A refresh that equals its query, and takes so long."""
+        began = round(self.milliseconds + self.between_commits - 1_000 * seconds)
+        refresh = self.run(model, sql, began=began, **request)
+        self.check(model)
+        return refresh
+
+    def timings(self, model: str) -> Timings:
+        """What the newest commit of a model tells of those before it."""
+        bookmark = Bookmark.of(self.commits[f"{model}__ivm_state"][0].user_metadata)
+        assert bookmark is not None
+        assert bookmark.told is not None
+        return bookmark.told.timings
+
+
+@pytest.fixture
+def learned(lake: Timed) -> Timed:
+    """A model whose build took one second, and of which a row was followed twice, in five."""
+    lake.refreshed("sums", SUMS, 1)
+    for v in (4, 5):
+        lake.change("x", insert=[(1, v)])
+        assert lake.refreshed("sums", SUMS, 5).strategy is Strategy.INCREMENTAL
+    return lake
+
+
+@pytest.fixture
+def lake(timings_count: None) -> Timed:
+    """A source of four rows, and states that are small."""
+    lake = Timed()
+    lake.size_of = lambda name: 1_000
+    lake.create("x", {"k": "int", "v": "int"}, [(1, 1), (1, 2), (2, 3), (None, 4)])
+    return lake
+
+
+def chosen(refresh: Refresh) -> str:
+    """Strategy and reason."""
+    return f"{refresh.strategy.value} ({refresh.reason})"
+
+
+REWRITTEN = "recompute (FASTER)"
+FOLLOWED = "incremental (CHANGED)"
+
+
+def test_all_rows_are_written_where_that_was_faster(learned: Timed) -> None:
+    learned.change("x", delete=[(1, 1)], insert=[(3, 3)])
+    refresh = learned.refreshed("sums", SUMS, 1)
+    assert [s.kind for s in refresh.statements] == [Kind.REWRITE]
+    assert refresh.summary(Counts(inserted=4)) == (
+        "recompute (FASTER): 4 rows from x@2→3; to compute it took 1.0 s, to follow a change 5.0 s"
+    )
+    assert not refresh.fallback
+    assert learned.run("sums", SUMS).strategy is Strategy.NOOP
+
+
+def test_a_first_refresh_that_was_slow_does_not_decide(lake: Timed) -> None:
+    lake.refreshed("sums", SUMS, 1)
+    took = [9, 0.6, 0.6]
+    for v, seconds in enumerate(took):
+        lake.change("x", insert=[(1, v)])
+        assert chosen(lake.refreshed("sums", SUMS, seconds)) == FOLLOWED
+    assert lake.timings("sums") == Timings(
+        (Took(9000, 1, 2), Took(600, 1, 3)), (Took(1000, None, 1, build=True),)
+    )
+
+
+def test_what_is_not_taken_is_tried_again_if_it_may_be_the_faster_one(learned: Timed) -> None:
+    done = []
+    for v in range(20):
+        learned.change("x", insert=[(2, v)])
+        done.append(chosen(learned.refreshed("sums", SUMS, 4 if not done else 3.2)))
+    first = done.index(FOLLOWED)
+    assert done[:first] == [REWRITTEN] * first
+    assert 5 < first < 12
+    assert REWRITTEN in done[first:]
+
+
+def test_a_slow_build_is_no_reason_never_to_try(lake: Timed) -> None:
+    lake.refreshed("sums", SUMS, 4)
+    done = []
+    for v in range(12):
+        lake.change("x", insert=[(1, v)])
+        refresh = lake.refreshed("sums", SUMS, 0.5 if REWRITTEN in done else 3)
+        done.append(chosen(refresh))
+        if done.count(REWRITTEN) == 1 and done[-1] == REWRITTEN:
+            assert refresh.sentence == "this may take less than the 3.0 s of following a change"
+    first = done.index(REWRITTEN)
+    assert first >= 2
+    assert set(done[first:]) == {REWRITTEN}
+
+
+def test_what_takes_many_times_as_long_is_never_tried_again(lake: Timed) -> None:
+    lake.refreshed("sums", SUMS, 30)
+    for v in range(50):
+        lake.change("x", insert=[(1, v)])
+        assert chosen(lake.refreshed("sums", SUMS, 5)) == FOLLOWED
+
+
+@pytest.mark.parametrize(("rows", "expected"), [(1, REWRITTEN), (2, REWRITTEN), (9, REWRITTEN)])
+def test_a_larger_change_takes_no_less(learned: Timed, rows: int, expected: str) -> None:
+    learned.change("x", insert=[(7, v) for v in range(rows)])
+    assert chosen(learned.refreshed("sums", SUMS, 1)) == expected
+
+
+def test_of_a_much_smaller_change_nothing_is_known(lake: Timed) -> None:
+    lake.refreshed("sums", SUMS, 1)
+    for number in range(3):
+        lake.change("x", insert=[(number, v) for v in range(100)])
+        refresh = lake.refreshed("sums", SUMS, 5)
+    assert chosen(refresh) == REWRITTEN
+    lake.change("x", insert=[(1, 1)])
+    assert chosen(lake.refreshed("sums", SUMS, 0.5)) == FOLLOWED
+
+
+def test_a_rebuild_forgets(learned: Timed) -> None:
+    learned.refreshed("sums", SUMS, 2, full_refresh=True)
+    learned.change("x", insert=[(1, 1)])
+    assert chosen(learned.refreshed("sums", SUMS, 5)) == FOLLOWED
+    assert learned.timings("sums") == Timings((), (Took(2000, None, 4, build=True),))
+
+
+def test_commits_without_times_tell_nothing(lake: Timed) -> None:
+    lake.run("sums", SUMS)
+    for v in range(4):
+        lake.change("x", insert=[(1, v)])
+        assert chosen(lake.run("sums", SUMS)) == FOLLOWED
+    assert lake.timings("sums") == Timings()
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"options": Options(learn=False)},
+        {"options": Options(step=Step.COMMIT)},
+        {"storage": Storage(partition_by=("k",))},
+    ],
+    ids=["not to learn", "steps", "partitions"],
+)
+def test_what_is_not_to_be_written_whole_is_followed(lake: Timed, more: dict[str, Any]) -> None:
+    lake.refreshed("sums", SUMS, 1, **more)
+    for v in range(4):
+        lake.change("x", insert=[(1, v)])
+        assert chosen(lake.refreshed("sums", SUMS, 5, **more)) == FOLLOWED
+
+
+def test_a_log_is_never_written_anew(lake: Timed) -> None:
+    options = Options(output=Output.INSERTED)
+    for v in range(4):
+        lake.run("log", "select k, v from s.x", options=options, began=lake.milliseconds)
+        lake.change("x", insert=[(1, v)])
+    refresh = lake.run("log", "select k, v from s.x", options=options, began=lake.milliseconds)
+    assert chosen(refresh) == FOLLOWED
+
+
+@pytest.mark.parametrize("size", [None, 2**30])
+def test_a_state_that_is_or_may_be_large_is_followed(learned: Timed, size: int | None) -> None:
+    learned.size_of = lambda name: size
+    forget_sizes(learned)
+    learned.change("x", insert=[(1, 1)])
+    assert chosen(learned.refreshed("sums", SUMS, 5)) == FOLLOWED
+
+
+def forget_sizes(lake: Timed) -> None:
+    """As every some refreshes: sizes of tables are asked for anew."""
+    newest, *others = lake.commits["sums__ivm_state"]
+    bookmark = Bookmark.of(newest.user_metadata)
+    assert bookmark is not None
+    told = replace(bookmark, sizes={}).text()
+    lake.commits["sums__ivm_state"] = [replace(newest, user_metadata=told), *others]
+
+
+def test_models_above_follow_what_differs(learned: Timed) -> None:
+    learned.refreshed("above", ABOVE, 1)
+    learned.change("x", insert=[(2, 10)])
+    assert chosen(learned.refreshed("sums", SUMS, 1)) == REWRITTEN
+    refresh = learned.refreshed("above", ABOVE, 1)
+    assert chosen(refresh) == FOLLOWED
+    assert "HAVING" in refresh.statements[-1].sql  # rows that went and came are left out
+
+
+def test_models_above_have_nothing_to_do_if_nothing_differs(learned: Timed) -> None:
+    learned.refreshed("above", ABOVE, 1)
+    learned.change("x", delete=[(1, 2)], insert=[(1, 2)])
+    assert chosen(learned.refreshed("sums", SUMS, 1)) == REWRITTEN
+    assert learned.refreshed("above", ABOVE, 1).strategy is Strategy.NOOP
+
+
+def test_a_log_above_tells_of_new_rows_only(learned: Timed) -> None:
+    options = Options(output=Output.INSERTED)
+    sql = "select k, v from s.sums"
+    learned.run("log", sql, options=options)
+    learned.change("x", insert=[(2, 10)])
+    assert chosen(learned.refreshed("sums", SUMS, 1)) == REWRITTEN
+    learned.run("log", sql, options=options)
+    rows = learned.db.execute("select * from s.log").fetchall()
+    newest = max(row[-1] for row in rows)
+    assert [row[:2] for row in rows if row[-1] == newest] == [(2, 13)]
+
+
+def test_a_value_that_is_none_is_refused() -> None:
+    assert not Options.of({"ivm_learn": False}).learn
+    with pytest.raises(InvalidModel, match="ivm_learn is true or false"):
+        Options.of({"ivm_learn": "often"})

@@ -1,0 +1,50 @@
+"""Small states whose rows are all written, since their commits tell that this is faster."""
+
+from __future__ import annotations
+
+import pytest
+
+from python_ivm.state.timings import Timings, Took
+from tests.spark.workbench import Bench
+
+
+@pytest.fixture
+def rewritten(timings_count: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Times that tell so of every state."""
+    took = Took(1_000, 1, 1), Took(3_000, 1, 2)
+    monkeypatch.setattr(Timings, "faster_anew", lambda *given: took)
+
+
+@pytest.mark.usefixtures("rewritten")
+def test_all_rows_are_written_and_models_above_follow_those_that_differ(bench: Bench) -> None:
+    bench.table("a", "k int, v int, d double", "(1, 7, 0.5D)", "(2, 8, -0.0D)", "(2, 8, null)")
+    sums = bench.view("select k, sum(v) as s, max(d) as d from a group by k")
+    bag = bench.view("select v, d from a where k > 1")
+    above = bench.view(f"select k, s + 1 as s, d from {sums.name} where s > 0")
+    bench.sql("insert into a values (3, 1, 0D)", "update a set v = 9 where k = 1")
+    told = "from a@1→3; to compute it took 1.0 s, to follow a change 3.0 s"
+    first = sums.refresh("recompute").response
+    assert first._message == f"recompute (FASTER): 3 rows {told}"
+    assert (first.rows_affected, first.rows_inserted, first.fallback) == (3, None, False)
+    assert bag.refresh("recompute").response._message == f"recompute (FASTER): 3 rows {told}"
+    above.refresh("recompute")
+    bench.refresh("noop")
+
+
+def test_models_above_do_nothing_if_no_row_differs(
+    bench: Bench, rewritten: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.table("a", "k int, v int", "(1, 7)", "(2, 8)", "(2, 8)")
+    sums = bench.view("select k, sum(v) as s from a group by k")
+    above = bench.view(f"select k, s + 1 as s from {sums.name} where s > 0")
+    log = bench.sql(f"select * from {sums.name}")
+    bench.sql("update a set v = 8 - v where k = 1", "update a set v = 8 - v where k = 1")
+    sums.refresh("recompute")
+    assert bench.sql(f"select * from {sums.name}") == log
+    monkeypatch.setattr(Timings, "faster_anew", lambda *given: None)
+    above.refresh("noop")
+    bench.sql("insert into a values (5, 5)")
+    monkeypatch.setattr(Timings, "faster_anew", lambda *given: (Took(1, 1, 1), Took(3, 1, 1)))
+    sums.refresh("recompute")
+    monkeypatch.setattr(Timings, "faster_anew", lambda *given: None)
+    assert above.refresh("incremental").response._message.startswith("incremental: +1 ~0 -0 ")
