@@ -159,11 +159,10 @@ def test_commits_of_other_writers(
     [
         f"create table t (k int) using delta {ICT}",
         "create table t (k int) using parquet",
-        "create view t as select 1 as k",
         "create temporary view t as select 1 as k",
         "select 1",
     ],
-    ids=["own times", "no delta", "view", "temporary view", "missing"],
+    ids=["own times", "no delta", "temporary view", "missing"],
 )
 def test_what_is_no_usual_delta_table_is_left_to_sql(
     bench: Bench, logs: DeltaLogs, name: tuple[str, str], make: str

