@@ -19,7 +19,6 @@ from python_ivm.state.bookmark import Bookmark, timings
 from python_ivm.state.contents import contents
 from python_ivm.state.layout import STATE, Layout
 from python_ivm.state.recompute import FRESH, recompute
-from python_ivm.state.timings import FASTER
 
 
 class Recomputes(Builds):
@@ -77,7 +76,7 @@ class Recomputes(Builds):
         told = f"to compute it took {anew:.1f} s, to follow a change {followed:.1f} s"
         if anew >= followed:
             told = f"this may take less than the {followed:.1f} s of following a change"
-        return Reason(FASTER, told, False)
+        return Reason("FASTER", told, False)
 
     def _rewritten(
         self,
