@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from python_ivm.errors import InvalidModel, IvmError, Unsupported
-from python_ivm.operate.adopted import ADOPTED, Derived, derived, repeated, rows
+from python_ivm.operate.adopted_rows import ADOPTED, Derived, derived, repeated, rows
 from python_ivm.parse.parser import table_key
 from python_ivm.refresh import policy, statements
 from python_ivm.refresh.consistency import difference

@@ -11,7 +11,7 @@ from python_ivm.algebra.nodes import At, Node
 from python_ivm.algebra.walks import size
 from python_ivm.optimize.analysis.reads import Read, changes_in, reads
 from python_ivm.optimize.analysis.zone_maps import ColumnLayout, share
-from python_ivm.sources.history import DataFile
+from python_ivm.sources.history import DataFile, known_sum
 from python_ivm.state.layout import STATE
 
 FEW_ROWS = 20_000
@@ -96,20 +96,20 @@ class Cost:
         """How much a plan reads."""
         changed = [self._rows.get(source) for source in changes_in(plan)]
         found = [self._read(read) for read in reads(plan)]
-        rows = _sum([*changed, *(some.rows for some in found)])
-        feeds = _sum([None if r is None else CHANGED_ROW * r for r in changed])
-        return Reading(_sum([feeds, *(some.bytes for some in found)]), rows)
+        rows = known_sum([*changed, *(some.rows for some in found)])
+        feeds = known_sum([None if r is None else CHANGED_ROW * r for r in changed])
+        return Reading(known_sum([feeds, *(some.bytes for some in found)]), rows)
 
     def whole(self, sources: Collection[str]) -> Reading:
         """How much there is to read of tables."""
         found = [self._read(Read(source, At.POST)) for source in sources]
-        return Reading(_sum([r.bytes for r in found]), _sum([r.rows for r in found]))
+        return Reading(known_sum([r.bytes for r in found]), known_sum([r.rows for r in found]))
 
     def _read(self, read: Read) -> Reading:
         part = share(read, self._statistics.files, 0.0) if read.keys else 1.0
         bytes_ = self._statistics.size(read.source) if part else 0
         files = self._statistics.files(read.source) if part else ()
-        rows = None if files is None else _sum([file.rows for file in files])
+        rows = None if files is None else known_sum([file.rows for file in files])
         return Reading(
             None if bytes_ is None else round(part * bytes_),
             None if rows is None else round(part * rows),
@@ -243,9 +243,3 @@ class Cost:
         is_few = any(bound.is_few for bound in read.keys.values())
         weight = STATE_WEIGHT if self._statistics.is_state(read.source) else 1
         return bytes_ * part * weight * (few_left if is_few else 1)
-
-
-def _sum(numbers: Collection[int | None]) -> int | None:
-    """A sum; None if a part of it is not known."""
-    known = [number for number in numbers if number is not None]
-    return sum(known) if len(known) == len(numbers) else None

@@ -182,27 +182,27 @@ def empty_state(
     return create_state(request, sql, body, bookmark, number)
 
 
-def insert_rows(
-    request: Request, layout: Layout, sources: Mapping[str, SourceChange], clock: Clock | None
+def write_rows(
+    kind: Kind,
+    request: Request,
+    layout: Layout,
+    sources: Mapping[str, SourceChange],
+    clock: Clock | None,
 ) -> Statement:
-    """The statement that writes what the query gives into an empty state.
+    """The statement that writes what the query gives into a state that stands.
 
     Bookmark and fence are still missing.
+
+    Args:
+        kind: INSERT into one that has no rows, or REWRITE of those that it has.
+        request: The model.
+        layout: What the state stores.
+        sources: The sources at the versions to read.
+        clock: The clock if the query asks it.
     """
+    verb = "INSERT OVERWRITE" if kind is Kind.REWRITE else "INSERT INTO"
     body = state_query(layout, sources, clock)
-    return Statement(Kind.INSERT, f"INSERT INTO {relation_name(request.state)} BY NAME\n{body}")
-
-
-def rewrite_rows(
-    request: Request, layout: Layout, sources: Mapping[str, SourceChange]
-) -> Statement:
-    """The statement that writes what the query gives in place of a state's rows.
-
-    Bookmark and fence are still missing.
-    """
-    body = state_query(layout, sources, None)
-    name = relation_name(request.state)
-    return Statement(Kind.REWRITE, f"INSERT OVERWRITE {name} BY NAME\n{body}")
+    return Statement(kind, f"{verb} {relation_name(request.state)} BY NAME\n{body}")
 
 
 def plain_statements(

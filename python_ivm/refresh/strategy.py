@@ -28,7 +28,7 @@ from python_ivm.refresh.reason import LOOP_RUN_ANEW, Reason, planner_error
 from python_ivm.refresh.request import OnConfigurationChange, Policy, Request, Step, Warehouse
 from python_ivm.refresh.statement import Refresh, Strategy
 from python_ivm.render.sources import relation_name
-from python_ivm.sources.history import Change, SourceChange
+from python_ivm.sources.history import Change, SourceChange, known_sum
 from python_ivm.state.bookmark import Bookmark, Told, build_time, telling, timings
 from python_ivm.state.layout import STEP
 from python_ivm.state.log import with_step
@@ -101,7 +101,7 @@ class Planner(Recomputes):
             refresh.fallback,
             number if built else before.optimized if before is not None else None,
             before.vacuumed if before is not None else self.request.began,
-            _changed_rows(refresh),
+            known_sum([read.rows for read in refresh.reads]),
             timings(self.model.found),
         )
         planned = tuple(
@@ -357,12 +357,6 @@ class Planner(Recomputes):
         if self.model.tables:
             return self._full(_CLOCK_MOVED, bookmark)
         return self._recompute(replace(_CLOCK_MOVED, fallback=False), bookmark)
-
-
-def _changed_rows(refresh: Refresh) -> int | None:
-    """How many rows of the sources changed that a refresh followed; None if that is not known."""
-    rows = [read.rows for read in refresh.reads]
-    return None if None in rows else sum(filter(None, rows))
 
 
 _LONGEST = 200

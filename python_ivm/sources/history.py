@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -119,7 +119,7 @@ class Commit:
             return None
         names = _ROWS.get(self.operation, ())
         numbers = [self.metric(name) for name in names]
-        return sum(n for n in numbers if n is not None) if names and None not in numbers else None
+        return known_sum(numbers) if names else None
 
     @property
     def counts(self) -> tuple[int, int, int] | None:
@@ -192,6 +192,12 @@ class DataFile:
 def is_bookmark(text: str | None) -> bool:
     """Whether what a writer attached to a commit is a bookmark, of whatever format."""
     return bool(text) and str(text).startswith('{"ivm":')
+
+
+def known_sum(numbers: Collection[int | None]) -> int | None:
+    """A sum; None if a part of it is not known."""
+    known = [number for number in numbers if number is not None]
+    return sum(known) if len(known) == len(numbers) else None
 
 
 def classify(commits: Sequence[Commit]) -> Change:
@@ -320,12 +326,11 @@ def since(
             break
         pre = commit
     later = ordered[1:]
-    rows = [commit.rows for commit in later]
     return SourceChange(
         parts,
         SourceVersion(pre.version, pre.timestamp),
         SourceVersion(newest.version, newest.timestamp),
         classify(later),
-        rows=None if None in rows else sum(filter(None, rows)),
+        rows=known_sum([commit.rows for commit in later]),
         rewritten=any(commit.rewrites for commit in later),
     )

@@ -1,9 +1,9 @@
 """How long the refreshes of a state took, and which way is expected to be the faster one.
 
-A cost model guesses from bytes and operators. What a `MERGE` into few rows costs beside the query
-itself depends on the machine, and no byte tells it: each commit tells how long it took. An online
-choice between two ways whose costs are seen only of the one that was taken; the other one's age
-until it is tried again (docs/decisions/0070).
+A cost model counts bytes and operators. What a `MERGE` into few rows costs depends on the machine,
+and no count of bytes tells it. Each commit of the state tells how long its refresh took. A refresh
+shows the time of the way that it took, and not of the other one; so old times count less, until
+the other way is tried again (docs/decisions/0070).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import NamedTuple
 FASTER = "FASTER"
 """The reason of a refresh that wrote all rows as that is faster."""
 _FOLLOWED = frozenset({"CHANGED", "CHEAPER"})
-"""The reasons of those that did what the planner chooses otherwise."""
+"""The reasons of refreshes whose way the planner chose by bytes and operators."""
 _KEPT = 3
 """So many times of each way are kept: the least of them is what it takes when nothing else runs."""
 _TRIED = 2
@@ -109,4 +109,4 @@ def _tells_of(seen: int | None, rows: int | None) -> bool:
 def _read(value: object) -> tuple[Took, ...]:
     if not isinstance(value, Sequence):
         return ()
-    return tuple(Took(*told) for told in value)
+    return tuple(Took(*told[: len(Took._fields)]) for told in value)

@@ -18,7 +18,7 @@ from python_ivm.refresh.maintained import Maintained, maintained
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.planning.commits import Commits, read_whole, table_name
 from python_ivm.refresh.reason import Reason
-from python_ivm.refresh.statement import Refresh, Strategy
+from python_ivm.refresh.statement import Kind, Refresh, Strategy
 from python_ivm.state.bookmark import Bookmark
 from python_ivm.state.recompute import recompute
 
@@ -206,7 +206,7 @@ class Builds(Commits):
         )
         self.view_made = True
         own_start.check_columns(self._state_fits(how.layout, current, clock))
-        rows = statements.insert_rows(self.request, how.layout, current, clock)
+        rows = statements.write_rows(Kind.INSERT, self.request, how.layout, current, clock)
         planned = (
             statements.keep_text(self.request, self.model.reading.text),
             self._committed(rows, after, current),

@@ -12,9 +12,9 @@ from python_ivm.refresh.maintained import Maintained
 from python_ivm.refresh.planning.builds import Builds
 from python_ivm.refresh.reason import Reason, planner_error
 from python_ivm.refresh.request import Step
-from python_ivm.refresh.statement import Refresh, Statement, Strategy
+from python_ivm.refresh.statement import Kind, Refresh, Statement, Strategy
 from python_ivm.sources.clock import Clock
-from python_ivm.sources.history import SourceChange
+from python_ivm.sources.history import SourceChange, known_sum
 from python_ivm.state.bookmark import Bookmark, timings
 from python_ivm.state.contents import contents
 from python_ivm.state.layout import STATE, Layout
@@ -66,8 +66,7 @@ class Recomputes(Builds):
             return None
         if self.request.storage.partition_by:  # of which Spark may replace some only
             return None
-        rows = [change.rows for change in read.values()]
-        changed = None if None in rows else sum(filter(None, rows))
+        changed = known_sum([change.rows for change in read.values()])
         found = timings(model.found).faster_anew(changed, bookmark.refresh + 1)
         size = model.size(STATE) if found is not None else None
         if found is None or size is None or size > SMALL:
@@ -87,7 +86,7 @@ class Recomputes(Builds):
         read: Mapping[str, SourceChange],
     ) -> Refresh:
         """A refresh that writes all rows of the state."""
-        written = statements.rewrite_rows(self.request, how.layout, changes)
+        written = statements.write_rows(Kind.REWRITE, self.request, how.layout, changes, None)
         written = self._committed(written, bookmark, changes)
         return self._merged(Strategy.RECOMPUTE, why, written, how.layout, bookmark, read, None)
 

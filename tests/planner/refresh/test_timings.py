@@ -224,3 +224,8 @@ def test_a_value_that_is_none_is_refused() -> None:
     assert not Options.of({"ivm_learn": False}).learn
     with pytest.raises(InvalidModel, match="ivm_learn is true or false"):
         Options.of({"ivm_learn": "often"})
+
+
+def test_what_a_newer_version_tells_beside_is_left_out() -> None:
+    told = {"followed": [[2, 1, 2, False, "more"]], "anew": [[3, None, 1, True]], "more": []}
+    assert Timings.of(told) == Timings((Took(2, 1, 2),), (Took(3, None, 1, build=True),))

@@ -77,9 +77,12 @@ class DeltaLogs(SessionShortcuts):
                 return None
             java = _java(session._jvm)
             with java.active(session._jsparkSession):
-                if java.is_view(session._jsparkSession, *parts[-2:]):
+                kept = java.kept(session._jsparkSession, *parts[-2:])
+                if kept is None:
+                    return None
+                if kept.tableType().name() == "VIEW":
                     return of_view
-                log = java.log(session._jsparkSession, *parts[-2:])
+                log = java.log(session._jsparkSession, kept)
                 return None if log is None else tell(log)
 
         return self._look(parts, look)
@@ -122,26 +125,20 @@ class _Java:
             else:
                 self.sessions.clearActiveSession()
 
-    def log(self, session: Any, schema: str, table: str) -> _Log | None:
-        """A table's log as of now; None if it is no Delta table."""
-        name = self.table(table, self.option.apply(schema))
+    def kept(self, session: Any, schema: str, name: str) -> Any:
+        """What the catalog has of a table or view; None if there is none of that name."""
+        found = self.table(name, self.option.apply(schema))
         catalog = session.sessionState().catalog()
-        if not catalog.tableExists(name):
+        return catalog.getTableMetadata(found) if catalog.tableExists(found) else None
+
+    def log(self, session: Any, kept: Any) -> _Log | None:
+        """A table's log as of now; None if it is no Delta table."""
+        if not self.utilities.isDeltaTable(kept):
             return None
-        if not self.utilities.isDeltaTable(catalog.getTableMetadata(name)):
-            return None
-        found = self.delta.forTableWithSnapshot(session, name)
+        found = self.delta.forTableWithSnapshot(session, kept.identifier())
         log = found._1()
         folder = log.logPath()
         return _Log(self, folder, folder.getFileSystem(log.newDeltaHadoopConf()), found._2())
-
-    def is_view(self, session: Any, schema: str, name: str) -> bool:
-        """Whether a name is that of a view."""
-        catalog = session.sessionState().catalog()
-        found = self.table(name, self.option.apply(schema))
-        if not catalog.tableExists(found):
-            return False
-        return str(catalog.getTableMetadata(found).tableType().name()) == "VIEW"
 
     def view(self, session: Any, schema: str, name: str) -> Kept | None:
         """What the catalog keeps with a view."""
