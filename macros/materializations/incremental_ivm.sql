@@ -22,7 +22,7 @@
     {%- do get_assert_columns_equivalent(adapter.ivm_readable(request)) -%}
   {%- endif -%}
 
-  {%- set outcome = adapter.ivm_refresh(request, graph) -%}
+  {%- set outcome = adapter.ivm_refresh(request, graph, selected_resources) -%}
   {%- for statement in outcome.refresh.statements if statement.writes_data -%}
     {%- do write(statement.sql) -%}
   {%- endfor -%}

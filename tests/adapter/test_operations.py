@@ -13,7 +13,8 @@ from click.testing import CliRunner, Result
 from dbt_common.exceptions import CompilationError, DbtDatabaseError
 
 from dbt.adapters.sparkivm.cli import main
-from dbt.adapters.sparkivm.operations import looks, mixin, nodes, rebuilding, texts
+from dbt.adapters.sparkivm.configs import nodes
+from dbt.adapters.sparkivm.operations import looks, mixin, rebuilding, texts
 from dbt.adapters.sparkivm.operations.history_query import COLUMNS, Past, query
 from python_ivm.errors import InvalidModel
 from python_ivm.operate.records import records

@@ -8,7 +8,7 @@ import pytest
 
 from dbt.adapters.sparkivm.bridge.delta_log import DeltaLogs
 from dbt.adapters.sparkivm.bridge.warehouse import SparkWarehouse
-from dbt.adapters.sparkivm.operations.many_logs import ManyLogs, _commits, location
+from dbt.adapters.sparkivm.prefetched.many_logs import ManyLogs, _commits, location
 from tests.spark.workbench import Bench
 
 

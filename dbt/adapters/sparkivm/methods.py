@@ -10,6 +10,7 @@ from dbt.adapters.base import BaseRelation
 from dbt.adapters.base.meta import AdapterMeta, available
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.contracts.relation import RelationType
+from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.sparkivm.bridge.comments import persist
@@ -29,8 +30,10 @@ from dbt.adapters.sparkivm.bridge.warehouse import (
 )
 from dbt.adapters.sparkivm.commands.cloning import Cloner
 from dbt.adapters.sparkivm.configs.maintained import storage_of, typed_columns, warn_once
-from dbt.adapters.sparkivm.connection.session import SessionHandle
+from dbt.adapters.sparkivm.connection.session import SessionHandle, SessionOfThread
 from dbt.adapters.sparkivm.log import warn
+from dbt.adapters.sparkivm.prefetched.reading import run_look
+from dbt.adapters.sparkivm.prefetched.unchanged import RunLook, SourceLogs, nothing_to_do
 from dbt.adapters.sparkivm.telemetry.observing import observed
 from python_ivm.errors import IvmError
 from python_ivm.explain.explain import explain
@@ -42,6 +45,8 @@ from python_ivm.refresh.consistency import consistency_query, loop_to_run
 from python_ivm.refresh.delays.start import readable
 from python_ivm.refresh.metadata.versions import shows_state
 from python_ivm.refresh.request import Options, Request
+
+logger = AdapterLogger("SparkIvm")
 
 _SETTINGS = ("spark.sql.ansi.enabled", "spark.sql.session.timeZone", "spark.sql.caseSensitive")
 
@@ -88,7 +93,7 @@ class IvmMixin(metaclass=AdapterMeta):
                 view=view,
                 state=(schema, state),
                 options=Options.of(config),
-                settings=self._ivm_settings(),
+                settings=this_run().settings or self._ivm_settings(),
                 full_refresh=full_refresh,
                 view_exists=is_view and stands,
                 view_text=text,
@@ -113,12 +118,15 @@ class IvmMixin(metaclass=AdapterMeta):
             return readable(request, self._ivm_warehouse())
 
     @available.parse(lambda *a, **k: None)
-    def ivm_refresh(self, request: Request, graph: Mapping[str, Any]) -> Outcome:
+    def ivm_refresh(
+        self, request: Request, graph: Mapping[str, Any], selected: Sequence[str] = ()
+    ) -> Outcome:
         """Plan a model's refresh and carry it out.
 
         Args:
             request: The model and its configuration.
             graph: The project's, as dbt gives it to Jinja.
+            selected: The unique ids of what the run builds, likewise.
 
         Raises:
             CompilationError: If the model is wrong.
@@ -128,7 +136,8 @@ class IvmMixin(metaclass=AdapterMeta):
         view = self.get_relation(None, request.view[0], request.view[1])
         conf = self._ivm_conf()
         with as_dbt_errors(request.model):
-            warehouse = self._ivm_run_warehouse(request, graph, conf)
+            look = self._ivm_look(graph, selected)
+            warehouse = self._ivm_run_warehouse(request, graph, conf, look)
         profile = self.config.credentials
         watched = observed(profile.telemetry, request, profile.host or "")
         with as_dbt_errors(request.model), watched as refreshing:
@@ -141,7 +150,10 @@ class IvmMixin(metaclass=AdapterMeta):
                 self._ivm_tuples,
                 refreshing.statement,
             )
-            outcome = refresher.refresh(request)
+            idle = nothing_to_do(request, look, warehouse) if look is not None else None
+            if look is not None and idle is None:
+                look.write(request)
+            outcome = refresher.refresh(request, idle)
             refreshing.response = outcome.response
         if request.options.auto_maintain and not request.partial:
             self.ivm_maintain_one(request)
@@ -253,8 +265,24 @@ class IvmMixin(metaclass=AdapterMeta):
         known = (self._ivm_query, self._ivm_shortcuts(), self._ivm_conf())
         return SparkWarehouse(*known, this_run().engine)
 
+    def _ivm_look(self, graph: Mapping[str, Any], selected: Sequence[str]) -> RunLook | None:
+        """What the run reads at once of its models, where each question would be a job."""
+        run = this_run(graph)
+        if not self.config.credentials.is_connect or run.looks_back:
+            return None
+        with run.looking:
+            if not run.look:
+                try:
+                    run.look.append(run_look(self, graph, selected))
+                except DbtRuntimeError as error:  # then each model asks, and says what is wrong
+                    logger.debug(f"nothing is read at once: {error}")
+                    run.look.append(None)
+            found: RunLook | None = run.look[0]
+            run.settings = found.settings if found is not None else None
+        return found
+
     def _ivm_run_warehouse(
-        self, request: Request, graph: Mapping[str, Any], conf: Conf
+        self, request: Request, graph: Mapping[str, Any], conf: Conf, look: RunLook | None
     ) -> RunWarehouse:
         """Answers about tables as one model of a run sees them.
 
@@ -262,11 +290,14 @@ class IvmMixin(metaclass=AdapterMeta):
         """
         run = this_run(graph)
         sources = run.sources or set()
+        shortcuts = self._ivm_shortcuts()
+        if look is not None:
+            shortcuts = SourceLogs(self._ivm_session(), look, frozenset(sources))
 
         def seeing(*names: tuple[str, ...]) -> RunWarehouse:
             also = {(name[-2].lower(), name[-1].lower()) for name in names}
             known = (self._ivm_query, sources | also, run.answers)
-            return RunWarehouse(*known, self._ivm_shortcuts(), conf, run.engine)
+            return RunWarehouse(*known, shortcuts, conf, run.engine)
 
         if run.looks_back:
             seeing(request.view, request.state).look(request.view, request.state)
@@ -276,16 +307,21 @@ class IvmMixin(metaclass=AdapterMeta):
 
     def _ivm_shortcuts(self) -> Shortcuts | None:
         """What this thread's session tells of tables; of logs, where Spark runs in this process."""
+        if self.config.credentials.is_connect:
+            return SessionShortcuts(self._ivm_session())
         handle = self.connections.get_thread_connection().handle
-        if not isinstance(handle, SessionHandle):
-            return None
-        return DeltaLogs(handle) if self.config.credentials.is_session else SessionShortcuts(handle)
+        return DeltaLogs(handle) if isinstance(handle, SessionHandle) else None
+
+    def _ivm_session(self) -> SessionOfThread:
+        """The session of the thread that asks, which is opened then."""
+        return SessionOfThread(lambda: self.connections.get_thread_connection().handle)
 
     def _ivm_show(self) -> Callable[[Relation], object] | None:
         """What makes a temporary view of rows, where Spark takes them as they are."""
-        handle = self.connections.get_thread_connection().handle
-        if not isinstance(handle, SessionHandle):
+        profile = self.config.credentials
+        if not (profile.is_connect or profile.is_session):
             return None
+        handle = self._ivm_session()
 
         def show(relation: Relation) -> None:
             handle.run(
@@ -298,6 +334,8 @@ class IvmMixin(metaclass=AdapterMeta):
 
     def _ivm_conf(self) -> Conf:
         """The settings of this thread's connection."""
+        if self.config.credentials.is_connect:
+            return SessionConf(self._ivm_session())
         handle = self.connections.get_thread_connection().handle
         if isinstance(handle, SessionHandle):
             return SessionConf(handle)

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.sparkivm.connection.session import SessionHandle
+from dbt.adapters.sparkivm.connection.session import AnySession
 from python_ivm.optimize.cost import Execution
 
 
@@ -31,7 +31,7 @@ class Conf(Protocol):
 class SessionConf:
     """Settings of a session in this process or of Spark Connect: no statement is parsed."""
 
-    def __init__(self, handle: SessionHandle) -> None:
+    def __init__(self, handle: AnySession) -> None:
         """Take the session."""
         self._handle = handle
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from dbt.adapters.base import BaseRelation
 from dbt.adapters.base.meta import AdapterMeta
+from dbt.adapters.reference_keys import _ReferenceKey
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.sparkivm.bridge.conf import known
@@ -51,6 +52,26 @@ class NamesMixin(metaclass=AdapterMeta):
                 self._ivm_check("state table's schema", schema, MOST_OF_SCHEMA, _STATE_SCHEMA)
                 self._ivm_check("state table's name", state, MOST_OF_RELATION, _SUFFIX)
         return super().pre_model_hook(config)  # type: ignore[misc]
+
+    def get_relation(
+        self, database: str | None, schema: str, identifier: str
+    ) -> BaseRelation | None:
+        """A relation, by dbt's cache where its schema is in it.
+
+        dbt goes through all relations of the schema, four times for each model. Names that differ
+        in case alone are left to it.
+        """
+        if (None, schema) in self.cache:  # type: ignore[attr-defined]
+            key = _ReferenceKey(None, schema.lower(), identifier.lower())
+            with self.cache.lock:  # type: ignore[attr-defined]
+                cached = self.cache.relations.get(key)  # type: ignore[attr-defined]
+            found: BaseRelation | None = cached.inner if cached is not None else None
+            if found is None or (found.schema, found.identifier) == (schema, identifier):
+                return found
+        other: BaseRelation | None = super().get_relation(  # type: ignore[misc]
+            database, schema, identifier
+        )
+        return other
 
     def _ivm_state(
         self, node: Any, view: tuple[str, str], config: Mapping[str, Any]

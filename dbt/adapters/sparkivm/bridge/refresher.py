@@ -123,8 +123,12 @@ class Refresher:
         self._warehouse = warehouse
         self._drop_table = drop_table
 
-    def refresh(self, request: Request) -> Outcome:
+    def refresh(self, request: Request, idle: Refresh | None = None) -> Outcome:
         """Refresh a model, in as many steps as are planned.
+
+        Args:
+            request: The model and its configuration.
+            idle: Its refresh, if it is known to have nothing to do.
 
         Raises:
             IvmError: If the model is wrong or the policy forbids what would have to be done.
@@ -133,7 +137,7 @@ class Refresher:
                 to make warnings errors.
             DbtRuntimeError: Spark's errors.
         """
-        steps = [self._step(request)]
+        steps = [self._carry_out(request, idle) if idle is not None else self._step(request)]
         while steps[-1][0].again:
             begun = None if request.full_refresh else request.full_refresh
             request = replace(self._looked_at_again(request), full_refresh=begun)

@@ -10,7 +10,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.sparkivm.bridge.view_details import Kept
 from dbt.adapters.sparkivm.bridge.warehouse import Row
-from dbt.adapters.sparkivm.connection.session import SessionHandle
+from dbt.adapters.sparkivm.connection.session import AnySession
 from python_ivm.parse.parser import quoted_name
 
 if TYPE_CHECKING:  # the sessions of Spark Connect have the same methods
@@ -20,7 +20,7 @@ logger = AdapterLogger("SparkIvm")
 
 T = TypeVar("T")
 
-_CHAR_OR_VARCHAR = "__CHAR_VARCHAR_TYPE_STRING"
+CHAR_OR_VARCHAR = "__CHAR_VARCHAR_TYPE_STRING"
 """Where Spark keeps such a type, to which a query's schema says string."""
 
 
@@ -31,7 +31,7 @@ class SessionShortcuts:
         handle: The session.
     """
 
-    def __init__(self, handle: SessionHandle) -> None:
+    def __init__(self, handle: AnySession) -> None:
         """Take the session."""
         self._handle = handle
 
@@ -39,7 +39,7 @@ class SessionShortcuts:
         """A relation's columns and types as ``DESCRIBE TABLE`` tells them, or left to it: None."""
         name = quoted_name(parts)
         schema = self._look(parts, lambda session: session.table(name).schema)
-        if schema is None or any(_CHAR_OR_VARCHAR in field.metadata for field in schema):
+        if schema is None or any(CHAR_OR_VARCHAR in field.metadata for field in schema):
             return None
         return {field.name: field.dataType.simpleString() for field in schema}
 
@@ -58,6 +58,9 @@ class SessionShortcuts:
     def view(self, parts: tuple[str, ...]) -> Kept | None:
         """Not told."""
         return None
+
+    def forget(self, parts: tuple[str, ...]) -> None:
+        """Nothing is remembered."""
 
     def _look(self, parts: tuple[str, ...], look: Callable[[SparkSession], T]) -> T | None:
         """What is seen in the session; None if that fails, for a statement says why."""

@@ -27,6 +27,11 @@ class ThisRun:
         looks_back: Whether a model names another one as it was before the run.
         previous: The models that were named so, by the names of their views as planner keys.
         engine: What is known of the engine.
+        settings: The settings by which a query's result can differ, with which each session
+            begins; None where each is asked for them.
+        look: What is read at once of the run's models; empty until the first of them asks, and
+            None where each is asked about.
+        looking: Held while it is read.
     """
 
     sources: set[tuple[str, str]] | None = None
@@ -34,6 +39,9 @@ class ThisRun:
     looks_back: bool = False
     previous: dict[str, Previous] = field(default_factory=dict)
     engine: Engine = field(default_factory=Engine)
+    settings: Mapping[str, str] | None = None
+    look: list[Any] = field(default_factory=list)
+    looking: Lock = field(default_factory=Lock)
 
 
 @lru_cache(maxsize=1)

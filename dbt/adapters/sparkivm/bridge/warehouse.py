@@ -62,6 +62,9 @@ class Shortcuts(Protocol):
     def view(self, parts: tuple[str, ...]) -> Kept | None:
         """What the catalog keeps with a view; None if it is not told."""
 
+    def forget(self, parts: tuple[str, ...]) -> None:
+        """Forget what was read of a table before, as it is written."""
+
 
 class SparkWarehouse:
     """The planner's warehouse, on a dbt connection.
@@ -264,7 +267,7 @@ class RunWarehouse(SparkWarehouse):
     def history(self, parts: tuple[str, ...], limit: int | None) -> Sequence[Commit] | None:
         """A table's commits; of a source as of the run's first question."""
         ask = super().history
-        if not self._is_source(parts):
+        if not self.is_source(parts):
             return ask(parts, limit)
         return self._answers.history(parts, limit, lambda most: ask(parts, most))
 
@@ -279,7 +282,7 @@ class RunWarehouse(SparkWarehouse):
     def detail(self, parts: tuple[str, ...]) -> Detail | None:
         """A Delta table's newest version; of a source as of the run's first question."""
         ask = super().detail
-        if not self._is_source(parts):
+        if not self.is_source(parts):
             return ask(parts)
         return self._answers.detail(parts, lambda: ask(parts))
 
@@ -294,14 +297,17 @@ class RunWarehouse(SparkWarehouse):
     def enable_change_feed(self, parts: tuple[str, ...]) -> None:
         """Switch a source's change feed on, which is a commit."""
         super().enable_change_feed(parts)
+        if self._shortcuts:
+            self._shortcuts.forget(parts)
         self._answers.forget(parts)
 
     def _once(self, parts: tuple[str, ...], question: str, ask: Callable[[Any], T]) -> T:
-        if not self._is_source(parts):
+        if not self.is_source(parts):
             return ask(parts)
         return self._answers.other(parts, question, lambda: ask(parts))
 
-    def _is_source(self, parts: tuple[str, ...]) -> bool:
+    def is_source(self, parts: tuple[str, ...]) -> bool:
+        """Whether the run sees one version of a table."""
         return len(parts) > 1 and tuple(part.lower() for part in parts[-2:]) in self._sources
 
 

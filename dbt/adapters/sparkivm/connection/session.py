@@ -269,3 +269,22 @@ def literal(value: Any) -> str:
         value = value.isoformat(sep=" ")
     text = str(value).replace("\\", "\\\\").replace("'", "\\'")
     return f"'{text}'"
+
+
+class SessionOfThread:
+    """The session of the thread that asks, which is opened at its first question.
+
+    Args:
+        opened: Gives the thread's session.
+    """
+
+    def __init__(self, opened: Callable[[], SessionHandle]) -> None:
+        """Take how to come by it."""
+        self._opened = opened
+
+    def run(self, work: Callable[[Any], T]) -> T:
+        """What a function gives of the session; see :meth:`SessionHandle.run`."""
+        return self._opened().run(work)
+
+
+AnySession = SessionHandle | SessionOfThread

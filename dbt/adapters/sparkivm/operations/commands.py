@@ -12,9 +12,9 @@ from typing import Any
 import click
 
 from dbt.adapters.sparkivm.bridge.relations import state_name
+from dbt.adapters.sparkivm.configs.nodes import is_maintained
 from dbt.adapters.sparkivm.operations import looks, rebuilding, texts
 from dbt.adapters.sparkivm.operations.mixin import parts_of
-from dbt.adapters.sparkivm.operations.nodes import is_maintained
 from dbt.adapters.sparkivm.operations.previews import previews, request
 from dbt.adapters.sparkivm.operations.project import opened
 from dbt.adapters.sparkivm.operations.report.contents import contents

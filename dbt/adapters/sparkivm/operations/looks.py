@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtBaseException
 
-from dbt.adapters.sparkivm.operations.nodes import (
+from dbt.adapters.sparkivm.configs.nodes import (
     Compiled,
     Graph,
     in_order,

@@ -8,16 +8,18 @@ from typing import Any
 
 from dbt.adapters.base.meta import AdapterMeta, available
 from dbt.adapters.contracts.relation import RelationType
-from dbt_common.exceptions import CompilationError, DbtBaseException
+from dbt_common.exceptions import CompilationError, DbtBaseException, DbtRuntimeError
 
 from dbt.adapters.sparkivm.bridge.refresher import Refresher
 from dbt.adapters.sparkivm.bridge.this_run import this_run
 from dbt.adapters.sparkivm.bridge.warehouse import SparkWarehouse
+from dbt.adapters.sparkivm.configs import nodes
 from dbt.adapters.sparkivm.log import warn
-from dbt.adapters.sparkivm.operations import looks, nodes
+from dbt.adapters.sparkivm.operations import looks
 from dbt.adapters.sparkivm.operations.history_query import Past, query
-from dbt.adapters.sparkivm.operations.many_logs import FEW, ManyLogs, location
 from dbt.adapters.sparkivm.operations.previews import previews
+from dbt.adapters.sparkivm.prefetched.reading import look
+from dbt.adapters.sparkivm.prefetched.unchanged import PrefetchedWarehouse
 from python_ivm.errors import Conflict
 from python_ivm.operate.adoption import Adoption, adoption
 from python_ivm.operate.records import records
@@ -114,27 +116,12 @@ class OperationsMixin(metaclass=AdapterMeta):
             graph: The project's, as dbt gives it to Jinja.
             uids: The models that are asked about.
         """
-        handle = self.connections.get_thread_connection().handle
-        asked = [uid for uid in uids if nodes.is_maintained(graph["nodes"][uid])]
-        if not self.config.credentials.is_connect or len(asked) < FEW:
+        found = look(self, graph, uids) if self.config.credentials.is_connect else None
+        if found is None:
             return self._ivm_warehouse()
-        names: set[tuple[str, str]] = set()
-        every = {**graph["nodes"], **graph.get("sources", {})}
-        for uid in asked:
-            node = every[uid]
-            names.add(self._ivm_state(node, (node["schema"], node["alias"]), node["config"]))
-            read = (node.get("depends_on") or {}).get("nodes") or ()
-            for above in (every[one] for one in read if one in every):
-                names.add((above["schema"], above.get("alias") or above.get("identifier") or ""))
-        known = {name: self.get_relation(None, *name) for name in sorted(names)}
-        found = {
-            name: where
-            for name, relation in known.items()
-            if relation is not None and relation.is_delta
-            if (where := location(relation.information or "")) is not None
-        }
-        logs = ManyLogs(handle, found)
-        return SparkWarehouse(self._ivm_query, logs, self._ivm_conf(), this_run().engine)
+        this_run().settings = found.settings
+        known = {"conf": self._ivm_conf(), "engine": this_run().engine}
+        return PrefetchedWarehouse(self._ivm_query, found, **known)
 
     @available.parse(lambda *a, **k: [])
     def ivm_maintain(
@@ -307,6 +294,8 @@ class OperationsMixin(metaclass=AdapterMeta):
     def ivm_drop_one(self, request: Request) -> str:
         """Drop a model's state, and its public view if it shows that state.
 
+        Of a state whose log is damaged the view alone tells that it is the model's.
+
         Args:
             request: The model.
 
@@ -317,17 +306,24 @@ class OperationsMixin(metaclass=AdapterMeta):
             IvmError: If the state is another model's.
         """
         warehouse, state = self._ivm_warehouse(), request.state
-        found = state_history(warehouse, state)
-        bookmark = found.bookmark
-        if found.newer:
-            return f"{unbuilt(found)}; kept"
-        if bookmark is None:
-            missing = warehouse.columns(state) is None
-            return "it is not built" if missing else f"{relation_name(state)} is no state; kept"
-        refuse_state_of_another_model(request, bookmark)
-        done = []
         view = warehouse.definition(request.view)
-        if view is not None and reads_state(view.text, state):
+        shown = view is not None and reads_state(view.text, state)
+        try:
+            found = state_history(warehouse, state)
+        except DbtRuntimeError as error:
+            if not shown:
+                told = f"the history of {relation_name(state)} cannot be read"
+                return f"{told}, and no view shows it; kept: {looks.in_short(error)}"
+        else:
+            bookmark = found.bookmark
+            if found.newer:
+                return f"{unbuilt(found)}; kept"
+            if bookmark is None:
+                missing = warehouse.columns(state) is None
+                return "it is not built" if missing else f"{relation_name(state)} is no state; kept"
+            refuse_state_of_another_model(request, bookmark)
+        done = []
+        if shown:
             self.drop_relation(self._ivm_relation(request.view, RelationType.View))
             done.append(relation_name(request.view))
         self.drop_relation(self._ivm_relation(state, RelationType.Table))

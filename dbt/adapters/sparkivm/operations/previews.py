@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dbt.adapters.sparkivm.operations.nodes import (
+from dbt.adapters.sparkivm.configs.nodes import (
     Compiled,
     Graph,
     followers,

@@ -12,7 +12,7 @@ import click
 from dbt.adapters.factory import get_adapter_by_type
 from dbt_common.exceptions import DbtBaseException, DbtInternalError
 
-from dbt.adapters.sparkivm.operations.nodes import Compiled, Graph, Texts
+from dbt.adapters.sparkivm.configs.nodes import Compiled, Graph, Texts
 
 _LOUD = ("warn", "error")
 _BESIDE_THE_POINT = ("UnusedResourceConfigPath",)

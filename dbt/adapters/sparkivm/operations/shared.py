@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dbt.adapters.sparkivm.operations.nodes import Compiled, Graph
+from dbt.adapters.sparkivm.configs.nodes import Compiled, Graph
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 
 

@@ -7,8 +7,8 @@ from dataclasses import asdict
 from datetime import datetime, timezone
 from typing import Any
 
+from dbt.adapters.sparkivm.configs.nodes import Compiled, Graph, is_maintained, relations_read
 from dbt.adapters.sparkivm.operations import looks
-from dbt.adapters.sparkivm.operations.nodes import Compiled, Graph, is_maintained, relations_read
 from dbt.adapters.sparkivm.operations.previews import previews, request
 from dbt.adapters.sparkivm.operations.report.drawn import Drawn
 from dbt.adapters.sparkivm.operations.report.run import Run

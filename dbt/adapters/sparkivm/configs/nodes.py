@@ -18,13 +18,14 @@ Node = Mapping[str, Any]
 Compiled = Mapping[str, "str | Exception"]
 """The models that a run would build, by their unique ids: their SQL, or why there is none."""
 
-_SEEN_THROUGH = ("view", "ephemeral")
+SEEN_THROUGH = ("view", "ephemeral")
+"""Materializations through which a model reads the tables below."""
 
 
 def in_order(graph: Graph, chosen: Collection[str]) -> list[str]:
     """The unique ids of chosen nodes, each after those that it reads."""
     nodes = graph["nodes"]
-    reads = {uid: [u for u in _upstream(node) if u in nodes] for uid, node in nodes.items()}
+    reads = {uid: [u for u in upstream(node) if u in nodes] for uid, node in nodes.items()}
     order = TopologicalSorter({uid: sorted(reads[uid]) for uid in sorted(nodes)}).static_order()
     return [uid for uid in order if uid in chosen]
 
@@ -49,7 +50,7 @@ def in_turn(graph: Graph, compiled: Compiled) -> Iterator[tuple[Node, str | Exce
 
 def relations_read(graph: Graph, uid: str) -> Iterator[str]:
     """The nodes whose relations a model reads; ephemeral models are none."""
-    for above in _upstream(graph["nodes"][uid]):
+    for above in upstream(graph["nodes"][uid]):
         node = graph["nodes"].get(above)
         if node is None:
             continue
@@ -62,11 +63,11 @@ def relations_read(graph: Graph, uid: str) -> Iterator[str]:
 def followers(graph: Graph, uid: str) -> Iterator[str]:
     """The maintained models that read a model, by views and ephemeral models too."""
     for below, node in graph["nodes"].items():
-        if node["resource_type"] != "model" or uid not in _upstream(node):
+        if node["resource_type"] != "model" or uid not in upstream(node):
             continue
         if is_maintained(node):
             yield below
-        elif node["config"].get("materialized") in _SEEN_THROUGH:
+        elif node["config"].get("materialized") in SEEN_THROUGH:
             yield from followers(graph, below)
 
 
@@ -112,5 +113,6 @@ class Texts(Mapping[str, "str | Exception"]):
         return str(node.compiled_code)
 
 
-def _upstream(node: Mapping[str, Any]) -> list[str]:
+def upstream(node: Mapping[str, Any]) -> list[str]:
+    """The unique ids of what a node names."""
     return list((node.get("depends_on") or {}).get("nodes") or ())

@@ -13,12 +13,13 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from dbt.adapters.sparkivm.bridge.shortcuts import SessionShortcuts
+from dbt.adapters.sparkivm.bridge.shortcuts import CHAR_OR_VARCHAR, SessionShortcuts
 from dbt.adapters.sparkivm.bridge.warehouse import Row
-from dbt.adapters.sparkivm.connection.session import SessionHandle
+from dbt.adapters.sparkivm.connection.session import AnySession
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -64,11 +65,12 @@ class ManyLogs(SessionShortcuts):
         locations: Where the tables lie, by schema and name.
     """
 
-    def __init__(self, handle: SessionHandle, locations: Mapping[Name, str]) -> None:
+    def __init__(self, handle: AnySession, locations: Mapping[Name, str]) -> None:
         """Take what is to be read."""
         super().__init__(handle)
         self._locations = {_key(name): where for name, where in locations.items()}
         self._logs: dict[Name, _Told] | None = None
+        self._one_at_a_time = Lock()
 
     def history(self, parts: tuple[str, ...], limit: int | None) -> list[Row] | None:
         """A table's newest commits, which `DESCRIBE HISTORY` is left to tell if None."""
@@ -99,21 +101,38 @@ class ManyLogs(SessionShortcuts):
         listed = log.checksum.get("allFiles") if log is not None and not log.odd else None
         return None if listed is None else [{"stats": file.get("stats")} for file in listed]
 
+    def stored(self, parts: tuple[str, ...]) -> Mapping[str, str] | None:
+        """A table's columns and types by its newest checksum; None if that does not tell them."""
+        log = self._log(parts)
+        told = log.checksum.get("metadata") if log is not None and not log.odd else None
+        if not told:
+            return None
+        from pyspark.sql.types import StructType
+
+        fields = StructType.fromJson(json.loads(told["schemaString"])).fields
+        if any(CHAR_OR_VARCHAR in field.metadata for field in fields):
+            return None
+        return {field.name: field.dataType.simpleString() for field in fields}
+
+    def forget(self, parts: tuple[str, ...]) -> None:
+        """Leave a table to statements from now on, as it is written."""
+        self._locations.pop(_key(parts[-2:]), None)
+
     def _log(self, parts: tuple[str, ...]) -> _Told | None:
         if len(parts) != 2 and (len(parts) != 3 or parts[0] != _CATALOG):
             return None
         key = _key(parts[-2:])
         if key not in self._locations:
             return None
-        if self._logs is None:
-            self._logs = self._look(parts, self._read) or {}
+        with self._one_at_a_time:
+            if self._logs is None:
+                self._logs = self._look(parts, self._read) or {}
         return self._logs.get(key)
 
     def _read(self, session: SparkSession) -> dict[Name, _Told]:
-        folders = {_path(f"{where}/_delta_log"): n for n, where in self._locations.items()}
-        commits = session.read.text(
-            [f"{where}/_delta_log/*.json" for where in self._locations.values()]
-        )
+        locations = dict(self._locations)
+        folders = {_path(f"{where}/_delta_log"): n for n, where in locations.items()}
+        commits = session.read.text([f"{where}/_delta_log/*.json" for where in locations.values()])
         newest = (
             commits.where("""value LIKE '{"commitInfo":%'""")
             .selectExpr(
@@ -127,7 +146,7 @@ class ManyLogs(SessionShortcuts):
         )
         found = _commits(newest, folders)
         checksums = [
-            f"{self._locations[name]}/_delta_log/{log.commits[0]['version']:020}.crc"
+            f"{locations[name]}/_delta_log/{log.commits[0]['version']:020}.crc"
             for name, log in found.items()
             if log.commits
         ]

@@ -1,0 +1,1 @@
+"""What a run or a command reads at once of many tables, instead of asking for each."""
