@@ -30,6 +30,7 @@ class Pending:
         bytes: The size of the files that they wrote; None likewise.
         since: The time of the first of them, as ISO 8601 in UTC; None if there is none.
         by: The model that would make the last of them in the same run; empty if none would.
+        rewritten: Whether one of them is a refresh that wrote all rows of a state.
     """
 
     source: str
@@ -43,6 +44,7 @@ class Pending:
     bytes: int | None = None
     since: str | None = None
     by: str = ""
+    rewritten: bool = False
 
     @property
     def is_changed(self) -> bool:
@@ -98,6 +100,7 @@ def _summed(name: str, version: int, newest: Commit, commits: Sequence[Commit], 
         _sum([commit.bytes_written for commit in changed]),
         iso(changed[-1].timestamp) if changed else None,
         by,
+        any(commit.rewrites for commit in changed),
     )
 
 

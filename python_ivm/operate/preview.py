@@ -94,7 +94,7 @@ def preview(request: Request, ahead: AheadWarehouse, unbuilt: Sequence[str] = ()
         sources,
         tuple(notes),
         _reads(refresh, planner, cost, whole),
-        usual_seconds(past, refresh.strategy.value),
+        usual_seconds(past, refresh.strategy.value, refresh.reason),
         whole,
         None if took is None else took / 1000,
     )

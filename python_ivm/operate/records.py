@@ -10,6 +10,7 @@ from python_ivm.operate.pending import iso
 from python_ivm.refresh.statement import Counts
 from python_ivm.sources.history import Commit
 from python_ivm.state.bookmark import Bookmark, taken
+from python_ivm.state.timings import FASTER
 
 _LAST = 5
 """So many refreshes of a kind are looked at to guess what the next one takes."""
@@ -91,12 +92,17 @@ def _counts(commit: Commit, is_bag: bool) -> tuple[int | None, int | None, int |
     return counts.inserted, counts.updated, counts.deleted
 
 
-def usual_seconds(found: Sequence[Record], strategy: str) -> float | None:
-    """The median of the last refreshes of a strategy; None if none of them is known.
+def usual_seconds(found: Sequence[Record], strategy: str, reason: str) -> float | None:
+    """The median of the last refreshes of a kind; None if none of them is known.
 
     Args:
         found: A state's refreshes, newest first.
         strategy: The strategy.
+        reason: Its reason: to write all rows takes another time than to merge those that differ.
     """
-    known = [r.seconds for r in found if r.strategy == strategy and r.seconds is not None]
+
+    def alike(record: Record) -> bool:
+        return record.strategy == strategy and (record.reason == FASTER) == (reason == FASTER)
+
+    known = [r.seconds for r in found if alike(r) and r.seconds is not None]
     return median(known[:_LAST]) if known else None

@@ -94,3 +94,14 @@ def test_each_command_says_so_and_goes_on_with_the_rest(project: DbtProject) -> 
         "viewless": "success", "unbuilt": "success",
     }  # fmt: skip
     assert "STATE_NEWER" in result.log
+
+
+def test_a_state_whose_log_is_damaged_can_be_dropped_and_built_anew(project: DbtProject) -> None:
+    broken(project).sql("drop view torn")
+    code, models = told(project, "drop", "--yes", "--select", "missing", "torn", "newer")
+    said = {name: str(model["told"]) for name, model in models.items()}
+    assert code == 0 and said["missing"].startswith("dropped ")
+    assert "no view shows it; kept" in said["torn"] and "kept" in said["newer"]
+    project.sql("drop table torn__ivm_state")
+    result = project.run("--select", "missing", "torn")
+    assert {result.response(name)["reason"] for name in ("missing", "torn")} == {"FIRST_BUILD"}

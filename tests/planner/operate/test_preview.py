@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -195,8 +196,12 @@ def test_the_commits_of_a_state_tell_of_its_refreshes(xs: Lake) -> None:
         ("full", "FIRST_BUILD", 8.0),
     ]
     assert [r.sources for r in found] == [{"s.x": v} for v in (3, 2, 1, 0)]
-    assert usual_seconds(found, "incremental") == 2.0
-    assert usual_seconds(found, "recompute") is None
+    assert usual_seconds(found, "incremental", "CHANGED") == 2.0
+    assert usual_seconds(found, "recompute", "LOOP") is None
+    found[0] = replace(found[0], strategy="recompute", reason="FASTER")
+    found[1] = replace(found[1], strategy="recompute", reason="LOOP")
+    assert usual_seconds(found, "recompute", "FASTER") == 3.0
+    assert usual_seconds(found, "recompute", "CHANGE_FEED_OFF") == 2.0
     told = look(xs)["sums"]
     assert told.rebuild_seconds == 8.0
 

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from python_ivm.errors import InvalidModel
+from python_ivm.operate.pending import pending
 from python_ivm.refresh.request import Options, Output, Step
 from python_ivm.refresh.statement import Counts, Kind, Refresh, Strategy
+from python_ivm.sources.history import SourceVersion
 from python_ivm.state.bookmark import Bookmark
 from python_ivm.state.storage import Storage
 from python_ivm.state.timings import Timings, Took
@@ -195,7 +197,12 @@ def forget_sizes(lake: Timed) -> None:
 def test_models_above_follow_what_differs(learned: Timed) -> None:
     learned.refreshed("above", ABOVE, 1)
     learned.change("x", insert=[(2, 10)])
+    before = learned.history(("s", "sums__ivm_state"), 1)[0]
     assert chosen(learned.refreshed("sums", SUMS, 1)) == REWRITTEN
+    found = pending(
+        learned, ("s", "sums__ivm_state"), SourceVersion(before.version, before.timestamp)
+    )
+    assert found.rewritten and found.inserted is None
     refresh = learned.refreshed("above", ABOVE, 1)
     assert chosen(refresh) == FOLLOWED
     assert "HAVING" in refresh.statements[-1].sql  # rows that went and came are left out

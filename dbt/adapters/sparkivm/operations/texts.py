@@ -104,6 +104,8 @@ def _source(found: Pending) -> str:
         return f"{versions} (by {found.by})"
     if found.change == "replaced":
         return f"{versions} replaced"
+    if found.rewritten:
+        return f"{versions} all rows written"
     counts = (found.inserted, found.updated, found.deleted)
     if None in counts:
         return f"{versions} rows not told"
