@@ -11,9 +11,12 @@ from click.testing import CliRunner
 
 from dbt.adapters.sparkivm.cli import main
 from dbt.adapters.sparkivm.prefetched import reading
-from dbt.adapters.sparkivm.prefetched.unchanged import Listed
+from dbt.adapters.sparkivm.prefetched.many_logs import ManyLogs
+from dbt.adapters.sparkivm.prefetched.unchanged import Listed, RunLook
 from tests.conftest import QUICK, QUICK_JVM
 from tests.helpers.dbt_project import DbtProject, DbtResult
+
+pytestmark = pytest.mark.spark
 
 FEED = "using delta tblproperties (delta.enableChangeDataFeed = true)"
 SHOWN = "{{ config(materialized='%s') }}\n%s"
@@ -155,6 +158,16 @@ def test_a_listing_tells_of_a_view() -> None:
     assert (view.text, view.namespace) == ("select k\nfrom s.t", ("spark_catalog", "my s"))
     assert view.columns == {"k": "bigint", "an odd: name": "decimal(10,2)"}
     assert view.shown == ("a`b", "c") and view.settings is None
+
+
+def test_names_of_other_catalogs_and_of_temporary_views_are_not_known() -> None:
+    listed = {("s", "m"): Listed(True, VIEW + TREE.format("k", "long"))}
+    look = RunLook(ManyLogs(None, {}), listed, ("spark_catalog", "default"), {})  # type: ignore[arg-type]
+    for known in (("s", "m"), ("S", "M"), ("spark_catalog", "s", "m")):
+        assert look.view(known) is not None
+    for unknown in (("m",), ("other", "s", "m"), ("a", "b", "s", "m"), ("s", "n")):
+        assert look.listed(unknown) is None and look.view(unknown) is None
+        assert look.stored(unknown) is None
 
 
 @pytest.mark.parametrize("kind", ["array", "struct", "interval day to second", "variant"])

@@ -23,9 +23,9 @@ from dbt.adapters.sparkivm.bridge.shortcuts import SessionShortcuts
 from dbt.adapters.sparkivm.bridge.warehouse import Query, Row, RunWarehouse, SparkWarehouse
 from dbt.adapters.sparkivm.connection.session import AnySession
 from dbt.adapters.sparkivm.prefetched.many_logs import ManyLogs
-from python_ivm.errors import IvmError
 from python_ivm.parse.parser import DIALECT
 from python_ivm.parse.views import View
+from python_ivm.refresh.metadata.catalog import SESSION_CATALOG
 from python_ivm.refresh.request import Request
 from python_ivm.refresh.statement import Refresh, Strategy
 from python_ivm.refresh.strategy import plan_refresh
@@ -125,6 +125,8 @@ class RunLook:
 
     def listed(self, parts: tuple[str, ...]) -> Listed | None:
         """A maintained model's view or state; None of others, and of what was written since."""
+        if len(parts) != 2 and parts[:-2] != (SESSION_CATALOG,):
+            return None
         name = _key(parts)
         return None if name in self._written else self._listed.get(name)
 
@@ -257,7 +259,8 @@ def nothing_to_do(request: Request, look: RunLook, usual: RunWarehouse) -> Refre
 
     try:
         refresh = plan_refresh(request, PrefetchedWarehouse(refuse, look, usual))
-    except (NotTold, IvmError):
+    except Exception as error:  # whatever it is, the model says so when it is planned by asking
+        logger.debug(f"{request.model}: {type(error).__name__}: {error}")
         return None
     finally:
         if left_open:
