@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from dbt.adapters.sparkivm.bridge.warehouse import SparkWarehouse
-from dbt.adapters.sparkivm.connection.session import SessionHandle
 from python_ivm.refresh.consistency import consistency_query
 from python_ivm.rows.pipeline import Pipeline
 from tests.spark.crash.faults import Fault, FaultyRunner, Killed, Moment, writes
+from tests.spark.crash.world import new_process
 from tests.spark.workbench import Bench, View
 
 pytestmark = pytest.mark.spark
@@ -35,22 +35,11 @@ LOG = "select k, sum(v) as v from o group by k"
 
 
 def process(bench: Bench, view: View, fault: Fault | None) -> FaultyRunner:
-    """A run in a session of its own, as each dbt process has one."""
-    bench.handle.close()
-    bench.handle = SessionHandle(bench.new_session())
-    bench.sql(f"use {bench.schema}")
-    runner = FaultyRunner(bench.handle, fault)
-    through = _Through(bench, runner)
+    """A run in a process of its own."""
+    through, runner = new_process(bench, fault)
     with suppress(Killed):
-        View(through, view.name, view.sql, view.options).run()  # type: ignore[arg-type]
+        through.view(view).run()
     return runner
-
-
-class _Through:
-    """The bench, with its statements by a runner."""
-
-    def __init__(self, bench: Bench, runner: FaultyRunner) -> None:
-        self.schema, self.handle, self.query = bench.schema, bench.handle, runner
 
 
 def some(every: list[Any], number: int, config: pytest.Config) -> list[Any]:
