@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 
 from python_ivm.refresh.request import Warehouse
-from python_ivm.sources.history import Change, Commit, SourceVersion, classify, is_time_of
+from python_ivm.sources.history import (
+    Change,
+    Commit,
+    SourceVersion,
+    classify,
+    is_time_of,
+    known_sum,
+)
 
 _MOST = 1_000
 """Of more commits only their number is told: to read them takes longer than a look may."""
@@ -85,7 +92,7 @@ def _summed(name: str, version: int, newest: Commit, commits: Sequence[Commit], 
     changed = [c for c in commits if c.change not in (Change.NONE, Change.COLUMNS)]
     counted = [commit.counts for commit in changed]
     inserted, updated, deleted = (
-        _sum([None if counts is None else counts[place] for counts in counted])
+        known_sum([None if counts is None else counts[place] for counts in counted])
         for place in range(3)
     )
     return Pending(
@@ -97,17 +104,11 @@ def _summed(name: str, version: int, newest: Commit, commits: Sequence[Commit], 
         inserted,
         updated,
         deleted,
-        _sum([commit.bytes_written for commit in changed]),
+        known_sum([commit.bytes_written for commit in changed]),
         iso(changed[-1].timestamp) if changed else None,
         by,
         any(commit.rewrites for commit in changed),
     )
-
-
-def _sum(numbers: Sequence[int | None]) -> int | None:
-    """A sum; None if a part of it is not known."""
-    known = [number for number in numbers if number is not None]
-    return sum(known) if len(known) == len(numbers) else None
 
 
 def iso(milliseconds: str) -> str | None:

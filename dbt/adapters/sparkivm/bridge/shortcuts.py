@@ -15,12 +15,13 @@ from python_ivm.parse.parser import quoted_name
 
 if TYPE_CHECKING:  # the sessions of Spark Connect have the same methods
     from pyspark.sql import SparkSession
+    from pyspark.sql.types import StructType
 
 logger = AdapterLogger("SparkIvm")
 
 T = TypeVar("T")
 
-CHAR_OR_VARCHAR = "__CHAR_VARCHAR_TYPE_STRING"
+_CHAR_OR_VARCHAR = "__CHAR_VARCHAR_TYPE_STRING"
 """Where Spark keeps such a type, to which a query's schema says string."""
 
 
@@ -39,9 +40,7 @@ class SessionShortcuts:
         """A relation's columns and types as ``DESCRIBE TABLE`` tells them, or left to it: None."""
         name = quoted_name(parts)
         schema = self._look(parts, lambda session: session.table(name).schema)
-        if schema is None or any(CHAR_OR_VARCHAR in field.metadata for field in schema):
-            return None
-        return {field.name: field.dataType.simpleString() for field in schema}
+        return None if schema is None else columns_of(schema)
 
     def history(self, parts: tuple[str, ...], limit: int | None) -> list[Row] | None:
         """Left to ``DESCRIBE HISTORY``."""
@@ -69,3 +68,10 @@ class SessionShortcuts:
         except DbtRuntimeError as error:
             logger.debug(f"{'.'.join(parts)} is left to SQL: {error}")
             return None
+
+
+def columns_of(schema: StructType) -> dict[str, str] | None:
+    """A schema's columns and types; None if it does not tell one of them."""
+    if any(_CHAR_OR_VARCHAR in field.metadata for field in schema.fields):
+        return None
+    return {field.name: field.dataType.simpleString() for field in schema.fields}

@@ -17,7 +17,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from dbt.adapters.sparkivm.bridge.shortcuts import CHAR_OR_VARCHAR, SessionShortcuts
+from dbt.adapters.sparkivm.bridge.shortcuts import SessionShortcuts, columns_of
 from dbt.adapters.sparkivm.bridge.warehouse import Row
 from dbt.adapters.sparkivm.connection.session import AnySession
 
@@ -68,7 +68,7 @@ class ManyLogs(SessionShortcuts):
     def __init__(self, handle: AnySession, locations: Mapping[Name, str]) -> None:
         """Take what is to be read."""
         super().__init__(handle)
-        self._locations = {_key(name): where for name, where in locations.items()}
+        self._locations = {name_of(name): where for name, where in locations.items()}
         self._logs: dict[Name, _Told] | None = None
         self._one_at_a_time = Lock()
 
@@ -109,19 +109,16 @@ class ManyLogs(SessionShortcuts):
             return None
         from pyspark.sql.types import StructType
 
-        fields = StructType.fromJson(json.loads(told["schemaString"])).fields
-        if any(CHAR_OR_VARCHAR in field.metadata for field in fields):
-            return None
-        return {field.name: field.dataType.simpleString() for field in fields}
+        return columns_of(StructType.fromJson(json.loads(told["schemaString"])))
 
     def forget(self, parts: tuple[str, ...]) -> None:
         """Leave a table to statements from now on, as it is written."""
-        self._locations.pop(_key(parts[-2:]), None)
+        self._locations.pop(name_of(parts), None)
 
     def _log(self, parts: tuple[str, ...]) -> _Told | None:
         if len(parts) != 2 and (len(parts) != 3 or parts[0] != _CATALOG):
             return None
-        key = _key(parts[-2:])
+        key = name_of(parts)
         if key not in self._locations:
             return None
         with self._one_at_a_time:
@@ -188,5 +185,6 @@ def _path(uri: str) -> str:
     return f"/{path.lstrip('/')}" if scheme == "file" else f"{scheme}:{path}"
 
 
-def _key(name: tuple[str, ...]) -> Name:
-    return name[0].lower(), name[1].lower()
+def name_of(parts: tuple[str, ...]) -> Name:
+    """A relation's schema and name in lower case."""
+    return parts[-2].lower(), parts[-1].lower()

@@ -9,10 +9,8 @@ from typing import Any
 from dbt.adapters.contracts.relation import RelationType
 
 from dbt.adapters.sparkivm.configs.nodes import SEEN_THROUGH, Graph, is_maintained, upstream
-from dbt.adapters.sparkivm.prefetched.many_logs import FEW, ManyLogs, location
+from dbt.adapters.sparkivm.prefetched.many_logs import FEW, ManyLogs, Name, location, name_of
 from dbt.adapters.sparkivm.prefetched.unchanged import Listed, RunLook
-
-Name = tuple[str, str]
 
 _STATEMENTS = re.compile(r"\b(?:run_query|call\s+statement|load_result)\b")
 """By these a model may write anything while it is compiled."""
@@ -55,13 +53,15 @@ def look(
         node = graph["nodes"][uid]
         if is_maintained(node):
             view = (node["schema"], node["alias"])
-            states[_lower(view)] = _lower(adapter._ivm_state(node, view, node["config"]))
+            states[name_of(view)] = name_of(adapter._ivm_state(node, view, node["config"]))
     sources = {
-        _lower((node["schema"], node["identifier"]))
+        name_of((node["schema"], node["identifier"]))
         for node in (graph["sources"][above] for above in read if above in graph["sources"])
         if listing or (None, node["schema"]) in adapter.cache
     }
-    sources -= {_lower((n["schema"], n.get("alias") or n["name"])) for n in graph["nodes"].values()}
+    sources -= {
+        name_of((n["schema"], n.get("alias") or n["name"])) for n in graph["nodes"].values()
+    }
     listed, located = {}, {}
     for name in {*states, *states.values(), *sources}:
         relation = adapter.get_relation(None, *name)
@@ -93,7 +93,3 @@ def _read_by(graph: Graph, uid: str) -> Iterator[str]:
             yield from _read_by(graph, above)
         elif node is not None or above in graph["sources"]:
             yield above
-
-
-def _lower(name: Name) -> Name:
-    return name[0].lower(), name[1].lower()

@@ -22,7 +22,7 @@ from dbt.adapters.sparkivm.bridge.relations import view_text
 from dbt.adapters.sparkivm.bridge.shortcuts import SessionShortcuts
 from dbt.adapters.sparkivm.bridge.warehouse import Query, Row, RunWarehouse, SparkWarehouse
 from dbt.adapters.sparkivm.connection.session import AnySession
-from dbt.adapters.sparkivm.prefetched.many_logs import ManyLogs
+from dbt.adapters.sparkivm.prefetched.many_logs import ManyLogs, Name, name_of
 from python_ivm.parse.parser import DIALECT
 from python_ivm.parse.views import View
 from python_ivm.refresh.metadata.catalog import SESSION_CATALOG
@@ -32,8 +32,6 @@ from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.sources.history import Commit, Detail
 
 logger = AdapterLogger("SparkIvm")
-
-Name = tuple[str, str]
 
 _FIELD = re.compile(r"^ \|-- (.*): ([a-z_0-9(), ]+) \(nullable = (?:true|false)\)$")
 _TYPES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}
@@ -120,19 +118,19 @@ class RunLook:
 
     def write(self, request: Request) -> None:
         """Let a model's relations be unknown from now on, as it is refreshed."""
-        self._written |= {_key(request.view), _key(request.state)}
+        self._written |= {name_of(request.view), name_of(request.state)}
         self.logs.forget(request.state)
 
     def listed(self, parts: tuple[str, ...]) -> Listed | None:
         """A maintained model's view or state; None of others, and of what was written since."""
         if len(parts) != 2 and parts[:-2] != (SESSION_CATALOG,):
             return None
-        name = _key(parts)
+        name = name_of(parts)
         return None if name in self._written else self._listed.get(name)
 
     def view(self, parts: tuple[str, ...]) -> View | None:
         """A maintained model's public view; None likewise, and where not all of it is told."""
-        return self._views.get(_key(parts)) if self.listed(parts) is not None else None
+        return self._views.get(name_of(parts)) if self.listed(parts) is not None else None
 
     def stored(self, parts: tuple[str, ...]) -> Mapping[str, str] | None:
         """The columns of a state; None likewise."""
@@ -175,7 +173,7 @@ class SourceLogs(SessionShortcuts):
         self._logs.forget(parts)
 
     def _knows(self, parts: tuple[str, ...]) -> bool:
-        return len(parts) > 1 and _key(parts) in self._sources
+        return len(parts) > 1 and name_of(parts) in self._sources
 
 
 class PrefetchedWarehouse(SparkWarehouse):
@@ -269,7 +267,3 @@ def nothing_to_do(request: Request, look: RunLook, usual: RunWarehouse) -> Refre
     if left_open or not idle or refresh.statements or refresh.warning or refresh.again:
         return None
     return refresh
-
-
-def _key(parts: tuple[str, ...]) -> Name:
-    return parts[-2].lower(), parts[-1].lower()
