@@ -68,6 +68,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Generator[DbtProject]:
         assert result.exit_code == 0, result.output
         yield made
     finally:
+        made.close()
         server(made, "stop")
 
 
@@ -345,6 +346,7 @@ def test_an_embedded_spark_hears_who_has_the_metastore(project: DbtProject) -> N
 
 def test_it_stops(project: DbtProject) -> None:
     """The last of this module."""
+    project.close()
     assert server(project, "stop").output == "stopped\n"
     assert server(project, "status").output == "not running\n"
     result = project.dbt("run")

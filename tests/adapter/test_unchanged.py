@@ -60,6 +60,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Generator[DbtProject]:
         made.run()
         yield made
     finally:
+        made.close()
         server("stop")
 
 

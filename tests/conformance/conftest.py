@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dbt.adapters.factory import reset_adapters
 
 # dbt's fixtures, among them the class-scoped `project` in place of that of tests/conftest.py.
 from dbt.tests.fixtures.project import *  # noqa: F403
@@ -43,6 +44,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.conformance)
             if not all_of_them and item.get_closest_marker("quick") is None:
                 item.add_marker(pytest.mark.skip(reason="make test-conformance runs this"))
+
+
+@pytest.fixture(scope="class", autouse=True)
+def own_adapter() -> None:
+    """No adapter of the tests before: dbt's fixtures would take it, whatever it connects to."""
+    reset_adapters()
 
 
 @pytest.fixture(scope="class")

@@ -162,6 +162,12 @@ class DbtProject:
             self._session.sql(f"use `{self.schema}`")
         return self._session
 
+    def close(self) -> None:
+        """Give a session of Spark Connect back, while its server can still hear of it."""
+        if self._session is not None and self.credentials.is_connect:
+            self._session.stop()
+            self._session = None
+
     @property
     def credentials(self) -> SparkIvmCredentials:
         """What dbt makes of the profile's target."""
