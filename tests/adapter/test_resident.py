@@ -221,6 +221,7 @@ def dbt_run(project: DbtProject, *more: str) -> subprocess.Popen[str]:
 
 
 @pytest.mark.spark
+@pytest.mark.thorough
 def test_runs_at_once_share_one_server_until_the_profile_says_otherwise(tmp_path: Path) -> None:
     settings = {"spark.master": "local[2]", "spark.driver.extraJavaOptions": QUICK_JVM, **QUICK}
     project = DbtProject(tmp_path, "shared", settings, target={"resident": True})

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import pytest
+
 from tests.conftest import MakeProject
 from tests.helpers.dbt_project import DbtProject, DbtResult
 
@@ -125,6 +127,7 @@ def test_a_changed_file_changes_the_rows_that_differ(project: DbtProject) -> Non
     assert len(commits(project)) == 4
 
 
+@pytest.mark.thorough
 def test_header_only_and_back(project: DbtProject) -> None:
     config(project, "column_types: {k: int, v: string}")
     csv(project, "k,v")
@@ -154,6 +157,7 @@ def test_other_columns_or_a_full_refresh_replace_the_table(project: DbtProject) 
     assert commits(project)[-2:] == replacing
 
 
+@pytest.mark.thorough
 def test_properties_are_kept_and_a_format_of_the_users(project: DbtProject) -> None:
     csv(project, "k,part", "1,1", "2,2")
     config(project, 'tblproperties: {note: "it\'s \\\\ mine"}, partition_by: part')
@@ -195,6 +199,7 @@ def test_a_file_without_columns(project: DbtProject) -> None:
     assert "no columns" in result.message("s")
 
 
+@pytest.mark.thorough
 def test_seeds_side_by_side(make_project: MakeProject) -> None:
     project = make_project(threads=4)
     for name in "abcd":

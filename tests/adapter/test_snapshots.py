@@ -46,7 +46,9 @@ STRATEGIES: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize(
+    "strategy", ["check", pytest.param("timestamp", marks=pytest.mark.thorough)]
+)
 def test_versions_are_kept_and_followed(table: DbtProject, strategy: str) -> None:
     snapshot(table, **STRATEGIES[strategy], hard_deletes="invalidate")
     build(table)
@@ -104,6 +106,7 @@ def test_columns_come_and_go(table: DbtProject) -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.thorough
 def test_a_model_that_comes_later_finds_a_change_feed(make_project: MakeProject) -> None:
     project = make_project(config={"snapshots": {"+strategy": "check", "+check_cols": "all"}})
     project.sql("create table x using delta as select id as k, 0 as l, 'old' as v from range(3)")

@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pytest
 from dbt.include.starter_project import PACKAGE_PATH
 
 from tests.conftest import MakeProject
@@ -47,6 +48,7 @@ def test_the_starter_project_of_dbt_init(make_project: MakeProject) -> None:
     assert project.sql("select * from my_second_dbt_model") == [(1,)]
 
 
+@pytest.mark.thorough
 def test_a_shop(make_project: MakeProject) -> None:
     """Seeds, staging views, marts, and models that stay as they were among them."""
     project = make_project(
@@ -116,6 +118,7 @@ INCREMENTAL = "{{ config(materialized='incremental') }} "
 IVM = "{{ config(materialized='incremental_ivm') }} "
 
 
+@pytest.mark.thorough
 def test_what_delta_stores_only_if_it_is_told(project: DbtProject) -> None:
     """Names that dbt-spark's Parquet tables could have, and Delta's by default cannot."""
     project.models(

@@ -31,7 +31,7 @@ def ranges(monkeypatch: pytest.MonkeyPatch) -> list[Range | None]:
 
 
 def test_views_follow_a_dimension_whose_facts_are_looked_up_ahead(
-    bench: Bench, ranges: list[Range | None]
+    bench: Bench, ranges: list[Range | None], pytestconfig: pytest.Config
 ) -> None:
     bench.table("n", "k int, name string", "(1, 'a')", "(2, 'b')", "(3, null)")
     bench.table("p", "id smallint, n int", "(1, 1)", "(2, 2)", "(3, 2)", "(null, 2)", "(4, null)")
@@ -42,16 +42,18 @@ def test_views_follow_a_dimension_whose_facts_are_looked_up_ahead(
     )  # fmt: skip
     bench.table("c", "d date, w int", "(date'2024-01-02', 1)", "(date'2024-01-09', 2)")
     joined = "n join p on p.n = n.k"
-    views = [
-        bench.view(f"select name, sum(v) as s from {joined} join l on l.of = p.id group by name"),
-        bench.view(f"select name, p.id, v from {joined} left join l on l.of <=> p.id"),
-        bench.view(f"select name from {joined} where not exists (select 1 from l where l.of = id)"),
-        bench.view("select v, count(*) as n from l where of in (select id from p join n "
-                   "on p.n = n.k where name > 'a') group by v"),
-        bench.view(f"select name, v from {joined} join l on l.of = p.id "
-                   "where p.id in (select of from l group by of having sum(v) > 5)"),
-        bench.view(f"select name, w from {joined} join l on l.of = p.id left join c using (d)"),
-    ]  # fmt: skip
+    queries = [
+        f"select name, sum(v) as s from {joined} join l on l.of = p.id group by name",
+        f"select name from {joined} where not exists (select 1 from l where l.of = id)",
+        f"select name, p.id, v from {joined} left join l on l.of <=> p.id",
+        "select v, count(*) as n from l where of in (select id from p join n "
+        "on p.n = n.k where name > 'a') group by v",
+        f"select name, v from {joined} join l on l.of = p.id "
+        "where p.id in (select of from l group by of having sum(v) > 5)",
+        f"select name, w from {joined} join l on l.of = p.id left join c using (d)",
+    ]
+    some = None if pytestconfig.getoption("ivm_all_on_spark") else 2
+    views = [bench.view(query) for query in queries[:some]]
     bench.sql("update n set name = concat(name, '!') where k = 2")
     bench.refresh("incremental")
     assert [found.each for found in ranges if found is not None]

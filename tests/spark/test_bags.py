@@ -36,15 +36,17 @@ def test_changed_rows_of_one_hash_lead_to_a_rebuild(bench: Bench) -> None:
     ("columns", "rows"),
     [
         ("a int, b int", ["(1, null)", "(null, 1)", "(1, 1)", "(null, null)"]),
-        (
+        pytest.param(
             "a array<int>, b int",
             ["(array(1, null), 1)", "(array(null, 1), 1)", "(array(1), 1)", "(array(), 1)",
              "(null, 1)"],
+            marks=pytest.mark.thorough,
         ),
-        (
+        pytest.param(
             "a struct<x: int, y: int>, b map<int, int>",
             ["(struct(1, null), map())", "(struct(null, 1), null)", "(struct(1, null), null)",
              "(null, map(1, null))", "(null, map(2, null))"],
+            marks=pytest.mark.thorough,
         ),
     ],
     ids=["numbers", "arrays", "structs_and_maps"],

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.helpers.dbt_project import DbtProject
 from tests.spark.test_preview import IVM, cli, make
 
@@ -96,6 +98,7 @@ def test_each_command_says_so_and_goes_on_with_the_rest(project: DbtProject) -> 
     assert "STATE_NEWER" in result.log
 
 
+@pytest.mark.thorough
 def test_a_state_whose_log_is_damaged_can_be_dropped_and_built_anew(project: DbtProject) -> None:
     broken(project).sql("drop view torn")
     code, models = told(project, "drop", "--yes", "--select", "missing", "torn", "newer")

@@ -118,9 +118,10 @@ STEPPED: dict[str, tuple[str, dict[str, str], Callable[[Bench, int], None]]] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "name",
-    ["log", *(pytest.param(n, marks=pytest.mark.thorough) for n in ("by_commit", "by_value"))],
+    ["log", "by_commit", "by_value"],
 )
 def test_steps_that_die(bench: Bench, name: str, pytestconfig: pytest.Config) -> None:
     """A run that dies in its steps, and the next one, make what one run would have made."""
