@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import report
-from benchmarks.catalog import CHANGES, QUERIES, SHARES
+from benchmarks.catalog import CHANGES, QUERIES, RATIOS, SHARES
 from benchmarks.figures import beside
 from dbt.adapters.sparkivm.connection.delta_jar import delta_package
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "benchmarks"
-PARTS = ("queries", "dag", "cold")
+PARTS = ("queries", "dag", "cold", "ratios")
 
 
 def main() -> None:
@@ -61,6 +61,7 @@ def _arguments() -> argparse.Namespace:
     add("--add", action="store_true", help="keep the results of other queries and changes")
     add("--results", type=Path, default=RESULTS, help="where the results go")
     add("--shares", nargs="+", type=float, default=SHARES, help="of lineitem, changed in `dag`")
+    add("--ratios", nargs="+", type=float, default=RATIOS, help="of orders, changed in `ratios`")
     add("--threads", type=int, default=1, help="dbt's threads in `dag`")
     add("--without-stock", action="store_true", help="without dbt's incremental")
     add("--temporary", type=Path, help="where the temporary folder goes")
@@ -80,7 +81,7 @@ def _child(given: argparse.Namespace, part: str, scale: float, folder: Path) -> 
     command += ["--scales", str(scale), "--rounds", str(given.rounds)]
     command += ["--results", str(given.results), "--threads", str(given.threads)]
     command += ["--only", *given.only, "--changes", *given.changes]
-    command += ["--shares", *map(str, given.shares)]
+    command += ["--shares", *map(str, given.shares), "--ratios", *map(str, given.ratios)]
     command += ["--without-stock"] if given.without_stock else []
     command += ["--add"] if given.add else []
     subprocess.run(command, check=True, cwd=ROOT)
@@ -110,8 +111,22 @@ def _measure(given: argparse.Namespace, part: str, scale: float) -> None:
             for samples in dag.run(workspace, given.rounds, given.threads, given.shares, stock):
                 found["samples"] = samples
                 report.write(given.results, part, scale, found)
+        elif part == "ratios":
+            _ratios(given, workspace, scale, found)
         else:
             _queries(given, workspace, scale, found)
+
+
+def _ratios(given: argparse.Namespace, workspace: Any, scale: float, found: dict[str, Any]) -> None:
+    from benchmarks.models import write_all_of_tpch
+    from benchmarks.ratios import Ratios
+
+    models = write_all_of_tpch(workspace.project)
+    measuring = Ratios(workspace, models, given.ratios, given.rounds)
+    for change in measuring.run():
+        print(change.name, flush=True)
+        found["samples"] = measuring.samples
+        report.write(given.results, "ratios", scale, found)
 
 
 def _queries(

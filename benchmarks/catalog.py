@@ -48,6 +48,34 @@ CHANGES = (*LINES, *NATION, SAUDI, *CUSTOMER, KEY, *ORDERS)
 SHARES = (0.0001, 0.01)
 """Of lineitem, changed under the models of `dag`."""
 
+RATIOS = (0.0, 0.0001, 0.001, 0.01, 0.1)
+"""Of the orders, changed under the queries of `ratios`; 0 is one order."""
+KINDS = ("inserts", "mixed")
+"""Of these changes."""
+
+
+@dataclass(frozen=True)
+class OrdersChange:
+    """A change of so many orders, with their lines.
+
+    Attributes:
+        kind: `inserts`, or `mixed`: a third each is inserted, deleted and updated.
+        ratio: of all orders; 0 is one order.
+    """
+
+    kind: str
+    ratio: float
+
+    @property
+    def name(self) -> str:
+        """As in the results: `mixed 0.1 %`."""
+        return f"{self.kind} {share(self.ratio)}"
+
+
+def share(ratio: float) -> str:
+    """A change ratio in words."""
+    return f"{100 * ratio:g} %" if ratio else "one order"
+
 
 @dataclass(frozen=True)
 class Query:

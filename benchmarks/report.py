@@ -20,6 +20,7 @@ from benchmarks.figures import (
     ratio,
     shown,
 )
+from benchmarks.ratios_page import heat_maps, ratios_csv, ratios_page
 
 PARTS = ("dbt", "planning", "metadata", "settings", "merge")
 STEPS = ("source", "scan", "rewrite")
@@ -34,7 +35,7 @@ def write(results: Path, part: str, scale: float, found: Mapping[str, Any]) -> N
 
     Args:
         results: the folder.
-        part: queries, dag or cold.
+        part: queries, dag, cold or ratios.
         scale: TPC-H's scale factor.
         found: `samples`, and `machine` with what they were measured on.
     """
@@ -42,12 +43,15 @@ def write(results: Path, part: str, scale: float, found: Mapping[str, Any]) -> N
     name = _name(part, f"{scale:g}")
     (results / f"{name}.json").write_text(as_json(found))
     samples = found["samples"]
-    page = {"queries": queries_page, "dag": dag_page, "cold": cold_page}[part]
+    pages = {"queries": queries_page, "dag": dag_page, "cold": cold_page, "ratios": ratios_page}
+    page = pages[part]
     machine = ", ".join(f"{key} {value}" for key, value in found["machine"].items())
     title = f"# {TITLES[part]}, scale factor {scale:g}\n\nMeasured with {machine}.\n\n"
     picture = f"![plot]({name}.svg)\n\n"
     (results / f"{name}.md").write_text(title + picture + page(samples))
-    draw = {"queries": plots.queries, "dag": plots.ways, "cold": plots.ways}[part]
+    if part == "ratios":
+        (results / f"{name}.csv").write_text(ratios_csv(samples))
+    draw = {"queries": plots.queries, "ratios": heat_maps}.get(part, plots.ways)
     draw(samples, results / f"{name}.svg", f"{TITLES[part]}, SF {scale:g}")
 
 
@@ -84,6 +88,7 @@ TITLES = {
     "queries": "Refresh of one model, warm",
     "dag": "`dbt run` of 20 models, warm",
     "cold": "`dbt run` of one model, in a fresh process",
+    "ratios": "Refresh ÷ rebuild of TPC-H's queries, by how many orders changed",
 }
 
 

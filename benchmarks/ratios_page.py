@@ -1,0 +1,184 @@
+"""The results of `ratios` as tables, as CSV and as heat maps; pure but for the drawing."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.catalog import KINDS, share
+from benchmarks.figures import Sample, chosen, figure_of, in_order, markdown
+
+_SLOWER = 1.1
+"""A refresh may take so many times what another way takes: the machine is noisy."""
+_LITTLE, _SHORT = 0.3, 3.0
+"""Or so many seconds more, where both take less than these."""
+_COLORS = 8.0
+"""The ratio, and one divided by it, at which colors are full."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A query after a change, in medians of seconds.
+
+    Attributes:
+        query: the query.
+        kind: of the change.
+        ratio: of the orders that changed; 0 is one order.
+        orders: how many.
+        strategy: what the refresh chose.
+        refresh: as it was chosen.
+        following: by following what changed.
+        table: by a rebuild.
+    """
+
+    query: str
+    kind: str
+    ratio: float
+    orders: int
+    strategy: str
+    refresh: float
+    following: float
+    table: float
+
+    @property
+    def times(self) -> float:
+        """How many times a rebuild's seconds the refresh takes."""
+        return self.refresh / self.table
+
+    @property
+    def loses(self) -> bool:
+        """Whether it takes notably more than a rebuild."""
+        return _is_slower(self.refresh, self.table)
+
+    @property
+    def chose_right(self) -> bool:
+        """Whether neither of both ways is notably faster than the one that was chosen."""
+        return self.refresh <= _SLOWER * min(self.following, self.table)
+
+
+def _is_slower(one: float, other: float) -> bool:
+    if max(one, other) < _SHORT:
+        return one > other + _LITTLE
+    return one > _SLOWER * other
+
+
+def pairs(samples: Sequence[Sample]) -> list[Pair]:
+    """Each query after each change."""
+    found = []
+    for query, kind, ratio in sorted(in_order(samples, "query", "kind", "ratio")):
+        here = {"query": query, "kind": kind, "ratio": ratio}
+        ways = [figure_of(samples, way=way, **here) for way in ("refresh", "following", "table")]
+        refreshes = chosen(samples, way="refresh", **here)
+        medians = [figure.median for figure in ways if figure is not None]
+        last = refreshes[-1]
+        found.append(Pair(query, kind, ratio, last["rows"], last["strategy"], *medians))
+    return found
+
+
+def crossover(of_query: Sequence[Pair]) -> str:
+    """Up to which ratio a query's refreshes take no more than its rebuilds."""
+    faster = None
+    for pair in sorted(of_query, key=lambda pair: pair.ratio):
+        if pair.times > 1:
+            break
+        faster = pair.ratio
+    return "never faster" if faster is None else f"up to {share(faster)}"
+
+
+def ratios_page(samples: Sequence[Sample]) -> str:
+    """The ratios, the crossovers and the choices."""
+    found = pairs(samples)
+    faster = sum(pair.times <= 1 for pair in found)
+    losers = [pair for pair in found if pair.loses]
+    wrong = [pair for pair in found if not pair.chose_right]
+    right = len(found) - len(wrong)
+    texts = [
+        f"Of {len(found)} pairs of query and change {faster} take no more time than the rebuild, "
+        f"and {len(losers)} take more than {_SLOWER} times its time (and more than {_LITTLE} s "
+        f"more, where both take less than {_SHORT:g} s). The choice was right in {right} "
+        f"({100 * right / len(found):.0f} %): neither following what changed nor a rebuild takes "
+        f"less than a {_SLOWER}th of the chosen way's time.\n"
+    ]
+    for kind in KINDS:
+        of_kind = [pair for pair in found if pair.kind == kind]
+        if of_kind:
+            texts += [f"## Refresh ÷ rebuild, {kind}\n", _table(of_kind)]
+    texts += ["r: the query was computed anew; n: it sees nothing of the change.\n"]
+    told = [[p.query, f"{p.kind} {share(p.ratio)}", p.strategy, *_seconds(p)] for p in wrong]
+    head = ["query", "change", "chosen", "refresh", "by following", "rebuild"]
+    if told:
+        texts += ["## Where another way was faster\n", "Seconds.\n", markdown(head, told)]
+    return "\n".join(texts)
+
+
+def _table(found: Sequence[Pair]) -> str:
+    ratios = sorted({pair.ratio for pair in found})
+    rows: list[list[object]] = []
+    for query in sorted({pair.query for pair in found}):
+        by = {pair.ratio: pair for pair in found if pair.query == query}
+        rows.append([query, *(_cell(by[ratio]) for ratio in ratios), crossover([*by.values()])])
+    return markdown(["query", *map(share, ratios), "faster"], rows)
+
+
+def _cell(pair: Pair) -> str:
+    return f"{pair.times:.2f}{_mark(pair)}"
+
+
+def _mark(pair: Pair) -> str:
+    return {"recompute": " r", "full": " r", "noop": " n"}.get(pair.strategy, "")
+
+
+def _seconds(pair: Pair) -> list[float]:
+    return [pair.refresh, pair.following, pair.table]
+
+
+def ratios_csv(samples: Sequence[Sample]) -> str:
+    """A line for each query and change, in seconds."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    head = ("query", "kind", "change_ratio", "orders", "strategy", "refresh", "following")
+    writer.writerow((*head, "rebuild", "refresh_to_rebuild"))
+    for p in pairs(samples):
+        row = (p.query, p.kind, p.ratio, p.orders, p.strategy, *map("{:.3f}".format, _seconds(p)))
+        writer.writerow((*row, f"{p.times:.3f}"))
+    return file.getvalue()
+
+
+def heat_maps(samples: Sequence[Sample], file: Path, title: str) -> None:
+    """A map for each kind of change: queries by ratios, green where a refresh is faster."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    matplotlib.rcParams["svg.hashsalt"] = "dbt-sparkivm"  # the same figures, the same file
+    from matplotlib import colors, pyplot
+
+    found = pairs(samples)
+    queries = sorted({pair.query for pair in found})
+    ratios = sorted({pair.ratio for pair in found})
+    norm = colors.LogNorm(1 / _COLORS, _COLORS)
+    size = (2.2 + 2 * 0.75 * len(ratios), 1.6 + 0.24 * len(queries))
+    picture, grid = pyplot.subplots(1, len(KINDS), figsize=size, sharey=True, squeeze=False)
+    for axes, kind in zip(grid.flat, KINDS, strict=True):
+        by = {(p.query, p.ratio): p for p in found if p.kind == kind}
+        if not by:
+            axes.set_visible(False)
+            continue
+        values = [[by[query, ratio].times for ratio in ratios] for query in queries]
+        axes.imshow(values, cmap="PiYG_r", norm=norm, aspect="auto")
+        for y, query in enumerate(queries):
+            for x, ratio in enumerate(ratios):
+                axes.text(x, y, _cell(by[query, ratio]), ha="center", va="center", fontsize=6.5)
+        axes.set_xticks(range(len(ratios)), [share(r).replace(" ", "\n", 1) for r in ratios])
+        axes.set_yticks(range(len(queries)), queries)
+        axes.tick_params(labelsize=7, length=0)
+        axes.spines[:].set_visible(False)
+        axes.set_title(kind, fontsize=9)
+    picture.suptitle(title, fontsize=10)
+    about = "r: computed anew; n: the query sees nothing of the change"
+    picture.text(0.5, 0.005, about, ha="center", fontsize=7)
+    picture.tight_layout(rect=(0, 0.02, 1, 1))
+    picture.savefig(file, metadata={"Date": None})
+    pyplot.close(picture)

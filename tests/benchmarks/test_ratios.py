@@ -1,0 +1,61 @@
+"""What the ratios of TPC-H's queries are told as; what they are is asserted nowhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmarks.catalog import OrdersChange, share
+from benchmarks.figures import Sample
+from benchmarks.models import write_all_of_tpch
+from benchmarks.ratios_page import crossover, pairs, ratios_csv, ratios_page
+
+
+def _samples(
+    query: str, ratio: float, *, refresh: float, following: float, table: float
+) -> list[Sample]:
+    of = {"query": query, "kind": "mixed", "ratio": ratio, "rows": 7, "strategy": "incremental"}
+    seconds = {"refresh": refresh, "following": following, "table": table}
+    return [{**of, "way": way, "seconds": value} for way, value in seconds.items()]
+
+
+FASTER = _samples("q01", 0.0, refresh=1.0, following=1.0, table=4.0)
+SLOWER = _samples("q01", 0.1, refresh=8.0, following=9.0, table=4.0)
+SHORT = _samples("q02", 0.0, refresh=0.5, following=0.3, table=0.3)
+
+
+def test_a_change_has_a_name() -> None:
+    assert OrdersChange("mixed", 0.001).name == "mixed 0.1 %"
+    assert share(0) == "one order"
+
+
+def test_who_loses_and_whose_choice_was_wrong() -> None:
+    by = {(p.query, p.ratio): p for p in pairs([*FASTER, *SLOWER, *SHORT])}
+    assert [p.loses for p in by.values()] == [False, True, False]
+    assert [p.chose_right for p in by.values()] == [True, False, False]
+
+
+def test_the_crossover_is_the_last_ratio_that_pays() -> None:
+    assert crossover(pairs([*FASTER, *SLOWER])) == "up to one order"
+    assert crossover(pairs(SLOWER)) == "never faster"
+    assert crossover(pairs(FASTER)) == "up to one order"
+
+
+def test_the_page_and_the_lines_tell_each_pair() -> None:
+    samples = [*FASTER, *SLOWER, *_samples("q02", 0.1, refresh=1, following=1, table=2), *SHORT]
+    page = ratios_page(samples)
+    assert "Of 4 pairs of query and change 2 take no more time" in page
+    assert "1 take more than 1.1 times" in page
+    assert "| q01 | 0.25 | 2.00 | up to one order |" in page
+    assert "| q01 | mixed 10 % | incremental | 8.00 | 9.00 | 4.00 |" in page
+    assert (
+        ratios_csv(samples).splitlines()[1] == "q01,mixed,0.0,7,incremental,1.000,1.000,4.000,0.250"
+    )
+
+
+def test_all_queries_are_written_without_ties(tmp_path: Path) -> None:
+    (tmp_path / "models").mkdir()
+    names = write_all_of_tpch(tmp_path)
+    assert names == [f"tpch_q{number:02}" for number in range(1, 23)]
+    for name, key in (("tpch_q03", "l_orderkey"), ("tpch_q18", "o_orderkey")):
+        text = (tmp_path / "models" / "tpch" / f"{name}.sql").read_text()
+        assert text.count(f"    , {key}\nlimit") == 1
