@@ -50,7 +50,7 @@ def _compare_scales(results: Path) -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
-    names = [query.name for query in QUERIES]
+    names = sorted({*(query.name for query in QUERIES), *(f"q{n:02}" for n in range(1, 23))})
     changes = [change.option for change in CHANGES]
     add = parser.add_argument
     add("parts", nargs="*", metavar="PART", default=["queries"], help=f"of {', '.join(PARTS)}")
@@ -122,7 +122,8 @@ def _ratios(given: argparse.Namespace, workspace: Any, scale: float, found: dict
     from benchmarks.ratios import Ratios
 
     models = write_all_of_tpch(workspace.project)
-    measuring = Ratios(workspace, models, given.ratios, given.rounds)
+    chosen = [name for name in models if name.removeprefix("tpch_") in given.only]
+    measuring = Ratios(workspace, chosen, given.ratios, given.rounds)
     for change in measuring.run():
         print(change.name, flush=True)
         found["samples"] = measuring.samples

@@ -71,6 +71,7 @@ def test_rows_deleted_and_inserted_again_cancel_out(two: Bench) -> None:
         assert view.refresh().response.rows_affected == 0
 
 
+@pytest.mark.thorough
 def test_several_commits_between_two_runs(two: Bench) -> None:
     two.view(SUMS)
     two.sql(
@@ -151,6 +152,7 @@ def test_a_restored_source_goes_back_with_its_rows(two: Bench) -> None:
     two.refresh()
 
 
+@pytest.mark.thorough
 def test_a_restored_source_whose_column_was_dropped_and_added_again(bench: Bench) -> None:
     """No file comes or goes, so that the change feed shows nothing; yet the values come back."""
     bench.sql(
@@ -166,6 +168,7 @@ def test_a_restored_source_whose_column_was_dropped_and_added_again(bench: Bench
     assert view.rows() == [(1, 10), (2, 20)]
 
 
+@pytest.mark.thorough
 def test_an_overwritten_table_of_other_partitions(bench: Bench) -> None:
     """Its feed shows the rows that went with NULL for what they were partitioned by."""
     frame = bench.handle.session.range(4).selectExpr("cast(id as int) as k", "cast(id as int) as p")
@@ -181,6 +184,7 @@ def test_an_overwritten_table_of_other_partitions(bench: Bench) -> None:
     view.refresh()
 
 
+@pytest.mark.thorough
 def test_old_versions_whose_files_delta_may_delete(bench: Bench) -> None:
     """Delta refused each read of them, at every run, though the files were there."""
     for name in ("r", "s"):
@@ -311,6 +315,7 @@ def test_a_source_without_a_change_feed_says_how_to_switch_it_on(bench: Bench) -
         assert "ivm_enable_change_feed: true" in outcome.refresh.explanation
 
 
+@pytest.mark.thorough
 def test_the_change_feed_may_be_switched_on(bench: Bench) -> None:
     bench.table("r", "k int, v int", "(1, 10)", feed=False)
     view = bench.view(SUMS, ivm_enable_change_feed=True)
@@ -333,7 +338,7 @@ def test_old_files_that_were_vacuumed_away(two: Bench) -> None:
     join.refresh()
 
 
-@pytest.mark.parametrize("ignored", ["false", "true"])
+@pytest.mark.parametrize("ignored", [pytest.param("false", marks=pytest.mark.thorough), "true"])
 def test_a_change_feed_vacuumed_before_it_was_read(two: Bench, ignored: str) -> None:
     two.sql(
         f"set spark.sql.files.ignoreMissingFiles = {ignored}",

@@ -123,6 +123,7 @@ def commands(page: Path) -> list[list[str]]:
     return [shlex.split(line) for line in "".join(blocks).splitlines()]
 
 
+@pytest.mark.thorough
 def test_the_commands_that_the_page_shows(lanes: Lanes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(lanes.project.root)
 
@@ -253,6 +254,7 @@ def test_what_happens_to_the_cloned_schema_is_not_seen(twin: Twin) -> None:
         view.refresh("noop" if reads_the_other_schema(view) else "incremental")
 
 
+@pytest.mark.thorough
 def test_a_table_that_was_cloned_later_is_compared(twin: Twin) -> None:
     twin.prod.sql("insert into x values (1, 100)")
     views = twin.clone()
@@ -282,6 +284,7 @@ def test_views_are_cloned_as_they_were_made(twin: Twin) -> None:
     assert ci.query("show current namespace")[0]["namespace"] == ci.schema
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("loss", ["vacuum", "drop"])
 def test_a_clone_whose_files_are_gone_is_built_anew(bench: Bench, loss: str) -> None:
     """A shallow clone has no files of its own, before it is written to."""
@@ -301,6 +304,7 @@ def test_a_clone_whose_files_are_gone_is_built_anew(bench: Bench, loss: str) -> 
     assert view.refresh("full").refresh.reason == "CHANGE_FEED_GAP"
 
 
+@pytest.mark.thorough
 def test_a_state_at_a_location(twin: Twin, tmp_path: Path) -> None:
     original = twin.originals[0]
     view = View(twin.ci, original.name, original.sql)

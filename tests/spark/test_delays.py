@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+import pytest
+
 from tests.helpers.dbt_project import DbtProject
 from tests.spark.workbench import FEED
 
@@ -68,6 +70,7 @@ def test_models_in_a_circle(project: DbtProject) -> None:
     assert project.dbt("test").success
 
 
+@pytest.mark.thorough
 def test_its_own_rows_with_a_contract(project: DbtProject) -> None:
     project.sql(f"create table payments (account int, amount int) using delta {FEED}")
     project.sql("insert into payments values (1, 10), (1, 5), (2, 1)")

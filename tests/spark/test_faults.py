@@ -66,6 +66,7 @@ def test_a_first_build_killed_before_its_view(filled: Bench) -> None:
     view.refresh()
 
 
+@pytest.mark.thorough
 def test_a_first_build_over_an_empty_one_killed_before_its_view(filled: Bench) -> None:
     """The view of `--empty` named the state, and so counted as that of the build."""
     view = View(filled, "m", SUMS)
@@ -184,6 +185,7 @@ def test_a_conflict_with_other_work_on_the_state_is_tried_again(filled: Bench) -
     assert caught.value.model == view.name
 
 
+@pytest.mark.thorough
 def test_state_and_view_dropped_by_hand(filled: Bench) -> None:
     view = filled.view(SUMS)
     filled.sql(f"drop view {view.name}")

@@ -153,6 +153,7 @@ def test_states_that_no_model_keeps_up(
     assert lake.run().response("m")["strategy"] == "noop"
 
 
+@pytest.mark.thorough
 def test_names_that_the_metastore_refuses(lake: DbtProject) -> None:
     query = f"select i from {lake.schema}.x"
     hook = f"create table {lake.schema}.hooked (i int) using delta"

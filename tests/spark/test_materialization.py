@@ -127,6 +127,7 @@ def test_a_contract_is_kept(lake: DbtProject) -> None:
     assert rows(lake, "m") == [(3, 1), (3, 3)]
 
 
+@pytest.mark.thorough
 def test_explain_shows_plan_state_and_sql(
     lake: DbtProject, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -61,7 +61,10 @@ def test_a_model_that_has_settled_has_nothing_to_do(bench: Bench) -> None:
     assert strategies[-1] == "noop" and len(view.rows()) == 15
 
 
-@pytest.mark.parametrize("statement", ["CREATE OR REPLACE TABLE", "INSERT", "MERGE"])
+@pytest.mark.parametrize(
+    "statement",
+    [*(pytest.param(s, marks=thorough) for s in ("CREATE OR REPLACE TABLE", "INSERT")), "MERGE"],
+)
 @pytest.mark.parametrize("side", ["before", "after"])
 def test_a_run_that_dies_is_taken_up_by_the_next(bench: Bench, statement: str, side: str) -> None:
     bench.table("payments", "account int, amount decimal(18, 2)", "(1, 10)")
@@ -94,7 +97,7 @@ def test_rows_that_cannot_be_computed_anew_are_not_given_up(bench: Bench) -> Non
         view.run()
 
 
-@pytest.mark.parametrize("output", ["rows", "inserted"])
+@pytest.mark.parametrize("output", ["rows", pytest.param("inserted", marks=thorough)])
 def test_an_expression_that_fails_ends_the_run(bench: Bench, output: str) -> None:
     """No rebuild can help such a model, so that none is tried for ever."""
     bench.sql("set spark.sql.ansi.enabled=true")
@@ -127,7 +130,7 @@ FOLD = (
 )
 
 
-@pytest.mark.parametrize("step", ["refresh", "commit"])
+@pytest.mark.parametrize("step", [pytest.param("refresh", marks=thorough), "commit"])
 def test_each_new_row_is_taken_once_commit_by_commit(bench: Bench, step: str) -> None:
     bench.table("payments", "account int, amount decimal(18, 2)", "(1, 10)", "(2, 5)")
     view = own(bench, FOLD, ivm_step=step)

@@ -81,6 +81,7 @@ def model(dbt, session):
 """
 
 
+@pytest.mark.thorough
 def test_an_incremental_python_model_writes_what_is_new_and_is_followed(
     lake: DbtProject, tmp_path: Path
 ) -> None:
@@ -114,6 +115,7 @@ def model(dbt, session):
 """
 
 
+@pytest.mark.thorough
 def test_columns_of_pandas_keep_their_names(project: DbtProject) -> None:
     project.write({"models/names.py": NAMES})
     project.run()
@@ -134,6 +136,7 @@ FRAMES = {
 }
 
 
+@pytest.mark.thorough
 def test_frames_of_pyspark_pandas_and_other_sessions(project: DbtProject) -> None:
     project.write({f"models/{name}.py": text for name, text in FRAMES.items()})
     result = project.run("--threads", "2")

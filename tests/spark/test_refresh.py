@@ -84,6 +84,7 @@ def test_a_change_is_one_commit_and_none_is_none(lake: DbtProject) -> None:
     assert len(history(lake)) == 2
 
 
+@pytest.mark.thorough
 def test_a_row_of_a_bag_that_changes_is_one_row(lake: DbtProject) -> None:
     """It was told as one that went and one that came."""
     lake.models(m=ivm(f"select i, v from {lake.schema}.x"))
@@ -145,6 +146,7 @@ def test_an_empty_run_of_a_chain_of_refs(lake: DbtProject) -> None:
     assert rows(lake) == [(1, 1), (2, 2)]
 
 
+@pytest.mark.thorough
 def test_models_over_a_table_that_dbt_replaces_at_each_run(lake: DbtProject) -> None:
     """Each run rebuilt all of them."""
     lake.models(
@@ -199,6 +201,7 @@ def test_policies(lake: DbtProject) -> None:
     assert second.response("strict_but_fine")["strategy"] == "noop"
 
 
+@pytest.mark.thorough
 def test_a_warning_that_is_an_error_stops_the_model_before_anything_is_written(
     make_project: MakeProject,
 ) -> None:
@@ -238,6 +241,7 @@ def test_an_edited_query(lake: DbtProject) -> None:
     assert lake.run().response("m")["strategy"] == "noop"
 
 
+@pytest.mark.thorough
 def test_a_changed_session_setting_rebuilds(lake: DbtProject) -> None:
     lake.models(
         zoned=ivm(f"select hour(timestamp_seconds(v)) as h, count(*) as n from {lake.schema}.x "
@@ -306,6 +310,7 @@ def test_names_hooks_and_properties(lake: DbtProject) -> None:
     assert len(lake.sql("select * from shown")) == 4
 
 
+@pytest.mark.thorough
 def test_descriptions_are_kept_as_the_views_comments(lake: DbtProject) -> None:
     def describe(description: str) -> None:
         lake.write({"models/schema.yml": json.dumps({"models": [{
@@ -347,6 +352,7 @@ def test_settings_do_not_leak_into_the_next_statement_or_model(lake: DbtProject)
     assert rows(lake, "log") == [(1,), (1,)]
 
 
+@pytest.mark.thorough
 def test_one_name_in_two_schemas_with_threads(make_project: MakeProject) -> None:
     project = make_project(threads=4)
     project.sql(f"create table x (i int, tag string) using delta {FEED}")

@@ -26,7 +26,7 @@ def by_statements(bench: Bench, name: str) -> Mapping[str, str] | None:
 
 
 @pytest.mark.parametrize("name", TABLES)
-@pytest.mark.parametrize("format_", ["delta", "parquet"])
+@pytest.mark.parametrize("format_", ["delta", pytest.param("parquet", marks=pytest.mark.thorough)])
 def test_columns_of_tables_and_views(bench: Bench, name: str, format_: str) -> None:
     columns, partitions = TABLES[name]
     bench.sql(f"create table {name} ({columns}) using {format_} {partitions}")

@@ -94,6 +94,7 @@ def test_a_view_keeps_the_columns_and_types_that_it_was_made_with(xy: Bench) -> 
     assert len(view.rows()[0]) == 2
 
 
+@pytest.mark.thorough
 def test_a_view_made_under_other_settings_is_read_as_it_stands(xy: Bench) -> None:
     xy.sql("set spark.sql.ansi.enabled = true")
     xy.sql("create view v as select i, cast(v as string) as t from x")
@@ -112,6 +113,7 @@ def test_a_temporary_view_comes_before_the_table_of_its_name(xy: Bench) -> None:
     xy.refresh()
 
 
+@pytest.mark.thorough
 def test_a_temporary_view_without_a_text_comes_before_the_table_of_its_name(xy: Bench) -> None:
     xy.handle.session.sql("select 7 as i, 'seven' as w").createOrReplaceTempView("y")
     view = View(xy, "m", "select i, w from y")

@@ -61,6 +61,7 @@ def test_a_state_in_partitions_takes_no_value_that_would_become_another(x: Bench
     view.check()
 
 
+@pytest.mark.thorough
 def test_a_clustering_is_altered_and_partitions_replace_it(x: Bench) -> None:
     view = View(x, "m", "select k, w from x")
     run(view, Storage(cluster_by=("k",)))

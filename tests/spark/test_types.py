@@ -293,6 +293,7 @@ def test_structs_and_arrays_in_bags_and_keys(bench: Bench) -> None:
     bench.refresh()
 
 
+@pytest.mark.thorough
 def test_maps_are_shown_and_kept(bench: Bench) -> None:
     bench.table(
         "r", "k int, m map<string, int>",
@@ -323,6 +324,7 @@ def test_maps_are_shown_and_kept(bench: Bench) -> None:
         )
 
 
+@pytest.mark.thorough
 def test_texts_numbers_and_no_rows_in_subqueries(bench: Bench) -> None:
     bench.table("a", "k int, v int", "(1, 1)", "(1, 1)", "(2, 3)", "(3, 1)", "(null, 2)")
     bench.table("t", "s string, x int", "('1', 10)", "('01', 20)", "('1.0', 5)", "(null, 1)")
