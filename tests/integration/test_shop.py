@@ -47,7 +47,7 @@ def test_a_build_after_all_kinds_of_changes(make_project: MakeProject) -> None:
     outcome = days.build(25, happened)
     assert len(set(happened)) == 8
     assert (outcome.full, outcome.noop) == (0, 0)
-    assert outcome.tests > 5
+    assert outcome.tests >= 4
 
 
 @pytest.mark.thorough
