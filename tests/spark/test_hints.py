@@ -14,6 +14,7 @@ NO_BROADCAST = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("bench", [NO_BROADCAST], indirect=True)
 def test_a_build_follows_hints(bench: Bench) -> None:
     bench.table("t", "k int, v int")
