@@ -39,6 +39,7 @@ def days_of(make_project: MakeProject, orders: int, select: tuple[str, ...] = ("
     return run.Days(shop, project.sql, lambda *arguments: run_dbt(folder, arguments), select)
 
 
+@pytest.mark.thorough
 def test_a_build_after_all_kinds_of_changes(make_project: MakeProject) -> None:
     days = days_of(make_project, 60, SOME)
     days.shop.open()

@@ -82,7 +82,7 @@ def models(late: str) -> Sequence[str]:
 @pytest.mark.parametrize("number", range(len(SETS)))
 def test_it_shows_what_its_query_gives(number: int, late: str, pytestconfig: pytest.Config) -> None:
     taken: Counter[Strategy] = Counter()
-    for seed in range((pytestconfig.getoption("ivm_examples") or 40) // 10):
+    for seed in range((pytestconfig.getoption("ivm_examples") or 20) // 10):
         taken += life(Lake(), models(late)[number], random.Random(seed * 1000 + number))
     assert taken[Strategy.INCREMENTAL] > 0
     assert taken[Strategy.RECOMPUTE] == 0 or number == 4  # an aggregate may be dearer to follow
