@@ -20,6 +20,7 @@ from typing import Any
 from benchmarks import report
 from benchmarks.catalog import CHANGES, QUERIES, RATIOS, SHARES
 from benchmarks.figures import beside
+from benchmarks.models import ALL_OF_TPCH
 from dbt.adapters.sparkivm.connection.delta_jar import delta_package
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -50,7 +51,8 @@ def _compare_scales(results: Path) -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
-    names = sorted({*(query.name for query in QUERIES), *(f"q{n:02}" for n in range(1, 23))})
+    measured = {query.name for query in QUERIES}
+    names = sorted(measured.union(ALL_OF_TPCH))
     changes = [change.option for change in CHANGES]
     add = parser.add_argument
     add("parts", nargs="*", metavar="PART", default=["queries"], help=f"of {', '.join(PARTS)}")
@@ -72,6 +74,8 @@ def _arguments() -> argparse.Namespace:
         parser.error("what measures and plots is missing: run `make bench`, which installs it")
     if unknown := set(given.parts) - set(PARTS):
         parser.error(f"no such part: {', '.join(sorted(unknown))}")
+    if "queries" in given.parts and not measured.intersection(given.only):
+        parser.error(f"`queries` has none of these; it has {', '.join(sorted(measured))}")
     return given
 
 

@@ -33,6 +33,7 @@ UNIQUE_KEYS = {
 }
 """The keys by which dbt's `incremental` merges."""
 
+ALL_OF_TPCH = tuple(sorted(file.stem for file in (TPCH / "models" / "tpch").glob("q*.sql")))
 WITHOUT_TIES: dict[str, tuple[Replaced, ...]] = {
     "q03": (_above("limit 10", "    , l_orderkey"),),
     "q18": (_above("limit 100", "    , o_orderkey"),),
@@ -104,13 +105,19 @@ def text(name: str) -> str:
     """
     if name not in OTHER:
         return (PROJECT / "models" / "queries" / f"{name}.sql").read_text()
+    found = _of_tpch(name, OTHER[name])
+    key = UNIQUE_KEYS.get(name)
+    return f"{{{{ config(unique_key={key}) }}}}\n{found}" if key else found
+
+
+def _of_tpch(name: str, replaced: tuple[Replaced, ...]) -> str:
+    """A query of TPC-H with what is other in it."""
     found = (TPCH / "models" / "tpch" / f"{name}.sql").read_text()
-    for old, new in OTHER[name]:
+    for old, new in replaced:
         if found.count(f"{old}\n") != 1:
             raise ValueError(f"{name}.sql has not one line that ends in: {old}")
         found = found.replace(f"{old}\n", f"{new}\n")
-    key = UNIQUE_KEYS.get(name)
-    return f"{{{{ config(unique_key={key}) }}}}\n{found}" if key else found
+    return found
 
 
 def plain(name: str, sources: str) -> str:
@@ -138,10 +145,8 @@ def write_all_of_tpch(project: Path) -> list[str]:
     folder = project / "models" / "tpch"
     folder.mkdir(exist_ok=True)
     names = []
-    for file in sorted((TPCH / "models" / "tpch").glob("q*.sql")):
-        found = file.read_text()
-        for old, new in WITHOUT_TIES.get(file.stem, ()):
-            found = found.replace(f"{old}\n", f"{new}\n")
-        names.append(f"tpch_{file.stem}")
+    for query in ALL_OF_TPCH:
+        names.append(f"tpch_{query}")
+        found = _of_tpch(query, WITHOUT_TIES.get(query, ()))
         (folder / f"{names[-1]}.sql").write_text(found)
     return names

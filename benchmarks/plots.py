@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.catalog import KINDS, share
 from benchmarks.figures import Figure, Sample, chosen, figure_of, in_order, of_the_same_run
+from benchmarks.ratios_page import cell, pairs
 
 WAYS = {
     "table": ("full rebuild as table", "#b8b8b8"),
@@ -19,6 +21,9 @@ WAYS = {
     "floor": ("floor: the smallest hand-written MERGE", "#3b6fb6"),
 }
 """Legend and color of each way, in the order of their bars."""
+
+_COLORS = 8.0
+"""The ratio, and one divided by it, at which the colors of a heat map are full."""
 
 Panel = Mapping[str, Mapping[str, Figure | None]]
 """The figure of each way, by change."""
@@ -46,12 +51,53 @@ def ways(samples: Sequence[Sample], file: Path, title: str) -> None:
     _draw({"": panel}, file, title, columns=1)
 
 
-def _draw(panels: Mapping[str, Panel], file: Path, title: str, columns: int) -> None:
+def heat_maps(samples: Sequence[Sample], file: Path, title: str) -> None:
+    """A map for each kind of change: queries by ratios, green where a refresh is faster."""
+    pyplot = _pyplot()
+    from matplotlib import colors
+
+    found = pairs(samples)
+    queries = sorted({pair.query for pair in found})
+    ratios = sorted({pair.ratio for pair in found})
+    norm = colors.LogNorm(1 / _COLORS, _COLORS)
+    size = (2.2 + 2 * 0.75 * len(ratios), 1.6 + 0.24 * len(queries))
+    picture, grid = pyplot.subplots(1, len(KINDS), figsize=size, sharey=True, squeeze=False)
+    for axes, kind in zip(grid.flat, KINDS, strict=True):
+        by = {(p.query, p.ratio): p for p in found if p.kind == kind}
+        if not by:
+            axes.set_visible(False)
+            continue
+        values = [[by[query, ratio].times for ratio in ratios] for query in queries]
+        axes.imshow(values, cmap="PiYG_r", norm=norm, aspect="auto")
+        for y, query in enumerate(queries):
+            for x, ratio in enumerate(ratios):
+                axes.text(x, y, cell(by[query, ratio]), ha="center", va="center", fontsize=6.5)
+        axes.set_xticks(range(len(ratios)), [share(r).replace(" ", "\n", 1) for r in ratios])
+        axes.set_yticks(range(len(queries)), queries)
+        axes.tick_params(labelsize=7, length=0)
+        axes.spines[:].set_visible(False)
+        axes.set_title(kind, fontsize=9)
+    picture.suptitle(title, fontsize=10)
+    about = "r: computed anew; n: the query sees nothing of the change"
+    picture.text(0.5, 0.005, about, ha="center", fontsize=7)
+    picture.tight_layout(rect=(0, 0.02, 1, 1))
+    picture.savefig(file, metadata={"Date": None})
+    pyplot.close(picture)
+
+
+def _pyplot() -> Any:
     import matplotlib
 
     matplotlib.use("Agg")
     matplotlib.rcParams["svg.hashsalt"] = "dbt-sparkivm"  # the same figures, the same file
-    from matplotlib import patches, pyplot
+    from matplotlib import pyplot
+
+    return pyplot
+
+
+def _draw(panels: Mapping[str, Panel], file: Path, title: str, columns: int) -> None:
+    pyplot = _pyplot()
+    from matplotlib import patches
 
     columns = min(columns, len(panels))
     lines = -(-len(panels) // columns)

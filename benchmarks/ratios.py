@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 from unittest.mock import patch
 
@@ -56,10 +56,10 @@ class Ratios:
         Raises:
             SystemExit: a result is wrong.
         """
-        for change in self.changes:
+        for place, change in enumerate(self.changes):
             for number in range(self.rounds):
                 rows = self._apply(change)
-                turn = (number + self.changes.index(change)) % len(WAYS)
+                turn = (number + place) % len(WAYS)
                 for way in WAYS[turn:] + WAYS[:turn]:
                     for model in self._run(way).values():
                         self.samples.append(
@@ -79,10 +79,7 @@ class Ratios:
             yield change
 
     def _run(self, way: str, *options: str) -> Any:
-        if way == "following":
-            with _only_following():
-                run = self.workspace.dbt(way, "--select", *self.models, *options).run
-        else:
+        with _only_following() if way == "following" else nullcontext():
             run = self.workspace.dbt(way, "--select", *self.models, *options).run
         assert run is not None
         return run.models

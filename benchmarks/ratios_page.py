@@ -1,4 +1,4 @@
-"""The results of `ratios` as tables, as CSV and as heat maps; pure but for the drawing."""
+"""The results of `ratios` as tables and as CSV; pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import csv
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from benchmarks.catalog import KINDS, share
 from benchmarks.figures import Sample, chosen, figure_of, in_order, markdown
@@ -15,8 +14,6 @@ _SLOWER = 1.1
 """A refresh may take so many times what another way takes: the machine is noisy."""
 _LITTLE, _SHORT = 0.3, 3.0
 """Or so many seconds more, where both take less than these."""
-_COLORS = 8.0
-"""The ratio, and one divided by it, at which colors are full."""
 
 
 @dataclass(frozen=True)
@@ -99,8 +96,8 @@ def ratios_page(samples: Sequence[Sample]) -> str:
         f"Of {len(found)} pairs of query and change {faster} take no more time than the rebuild, "
         f"and {len(losers)} take more than {_SLOWER} times its time (and more than {_LITTLE} s "
         f"more, where both take less than {_SHORT:g} s). The choice was right in {right} "
-        f"({100 * right / len(found):.0f} %): neither following what changed nor a rebuild takes "
-        f"less than a {_SLOWER}th of the chosen way's time.\n"
+        f"({100 * right / len(found):.0f} %): the chosen way takes at most {_SLOWER} times what "
+        f"following the change, or a rebuild, takes.\n"
     ]
     for kind in KINDS:
         of_kind = [pair for pair in found if pair.kind == kind]
@@ -119,16 +116,14 @@ def _table(found: Sequence[Pair]) -> str:
     rows: list[list[object]] = []
     for query in sorted({pair.query for pair in found}):
         by = {pair.ratio: pair for pair in found if pair.query == query}
-        rows.append([query, *(_cell(by[ratio]) for ratio in ratios), crossover([*by.values()])])
+        rows.append([query, *(cell(by[ratio]) for ratio in ratios), crossover([*by.values()])])
     return markdown(["query", *map(share, ratios), "faster"], rows)
 
 
-def _cell(pair: Pair) -> str:
-    return f"{pair.times:.2f}{_mark(pair)}"
-
-
-def _mark(pair: Pair) -> str:
-    return {"recompute": " r", "full": " r", "noop": " n"}.get(pair.strategy, "")
+def cell(pair: Pair) -> str:
+    """The ratio, and how the query was brought up to date."""
+    mark = {"recompute": " r", "full": " r", "noop": " n"}.get(pair.strategy, "")
+    return f"{pair.times:.2f}{mark}"
 
 
 def _seconds(pair: Pair) -> list[float]:
@@ -145,40 +140,3 @@ def ratios_csv(samples: Sequence[Sample]) -> str:
         row = (p.query, p.kind, p.ratio, p.orders, p.strategy, *map("{:.3f}".format, _seconds(p)))
         writer.writerow((*row, f"{p.times:.3f}"))
     return file.getvalue()
-
-
-def heat_maps(samples: Sequence[Sample], file: Path, title: str) -> None:
-    """A map for each kind of change: queries by ratios, green where a refresh is faster."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    matplotlib.rcParams["svg.hashsalt"] = "dbt-sparkivm"  # the same figures, the same file
-    from matplotlib import colors, pyplot
-
-    found = pairs(samples)
-    queries = sorted({pair.query for pair in found})
-    ratios = sorted({pair.ratio for pair in found})
-    norm = colors.LogNorm(1 / _COLORS, _COLORS)
-    size = (2.2 + 2 * 0.75 * len(ratios), 1.6 + 0.24 * len(queries))
-    picture, grid = pyplot.subplots(1, len(KINDS), figsize=size, sharey=True, squeeze=False)
-    for axes, kind in zip(grid.flat, KINDS, strict=True):
-        by = {(p.query, p.ratio): p for p in found if p.kind == kind}
-        if not by:
-            axes.set_visible(False)
-            continue
-        values = [[by[query, ratio].times for ratio in ratios] for query in queries]
-        axes.imshow(values, cmap="PiYG_r", norm=norm, aspect="auto")
-        for y, query in enumerate(queries):
-            for x, ratio in enumerate(ratios):
-                axes.text(x, y, _cell(by[query, ratio]), ha="center", va="center", fontsize=6.5)
-        axes.set_xticks(range(len(ratios)), [share(r).replace(" ", "\n", 1) for r in ratios])
-        axes.set_yticks(range(len(queries)), queries)
-        axes.tick_params(labelsize=7, length=0)
-        axes.spines[:].set_visible(False)
-        axes.set_title(kind, fontsize=9)
-    picture.suptitle(title, fontsize=10)
-    about = "r: computed anew; n: the query sees nothing of the change"
-    picture.text(0.5, 0.005, about, ha="center", fontsize=7)
-    picture.tight_layout(rect=(0, 0.02, 1, 1))
-    picture.savefig(file, metadata={"Date": None})
-    pyplot.close(picture)

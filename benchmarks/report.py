@@ -20,7 +20,7 @@ from benchmarks.figures import (
     ratio,
     shown,
 )
-from benchmarks.ratios_page import heat_maps, ratios_csv, ratios_page
+from benchmarks.ratios_page import ratios_csv, ratios_page
 
 PARTS = ("dbt", "planning", "metadata", "settings", "merge")
 STEPS = ("source", "scan", "rewrite")
@@ -51,7 +51,7 @@ def write(results: Path, part: str, scale: float, found: Mapping[str, Any]) -> N
     (results / f"{name}.md").write_text(title + picture + page(samples))
     if part == "ratios":
         (results / f"{name}.csv").write_text(ratios_csv(samples))
-    draw = {"queries": plots.queries, "ratios": heat_maps}.get(part, plots.ways)
+    draw = {"queries": plots.queries, "ratios": plots.heat_maps}.get(part, plots.ways)
     draw(samples, results / f"{name}.svg", f"{TITLES[part]}, SF {scale:g}")
 
 

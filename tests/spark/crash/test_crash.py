@@ -89,8 +89,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Two thirds of the kills that are asked for, spread evenly over tests that share a world each;
     the others are those of maintenance and clones."""
     if "seed" in metafunc.fixturenames:
-        kills = 2 * metafunc.config.getoption("ivm_kills", 30) // 3
-        metafunc.parametrize("seed", list(range(-(-kills // PER_WORLD))))
+        kills = metafunc.config.getoption("ivm_kills", 30)
+        metafunc.parametrize("seed", list(range(-(-2 * kills // (3 * PER_WORLD)))))
 
 
 def test_a_run_that_dies(bench: Bench, seed: int) -> None:

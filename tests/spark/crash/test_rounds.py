@@ -119,10 +119,7 @@ STEPPED: dict[str, tuple[str, dict[str, str], Callable[[Bench, int], None]]] = {
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    "name",
-    ["log", "by_commit", "by_value"],
-)
+@pytest.mark.parametrize("name", STEPPED)
 def test_steps_that_die(bench: Bench, name: str, pytestconfig: pytest.Config) -> None:
     """A run that dies in its steps, and the next one, make what one run would have made."""
     sql, options, pending = STEPPED[name]

@@ -18,14 +18,13 @@ from tests.spark.workbench import SETTINGS, Bench, View, refresher
 
 pytestmark = pytest.mark.spark
 
+TRIALS = 5
+
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """One in six of the kills that are asked for is one of maintenance, and one of a clone."""
     kills = metafunc.config.getoption("ivm_kills", 30)
     metafunc.parametrize("seed", list(range(-(-kills // (6 * TRIALS)))))
-
-
-TRIALS = 5
 
 
 def maintain(process: Process, view: View) -> None:
@@ -55,10 +54,10 @@ def test_maintenance_that_dies(bench: Bench, seed: int) -> None:
         assert world.rows() == before, told
         world.insert()
         assert world.view.refresh(None).refresh.reason == "CHANGED", told
-    maintain(Process(bench, bench.handle), world.view)
-    world.insert()
-    assert world.view.refresh(None).refresh.reason == "CHANGED"
-    world.mended(f"seed {seed}")
+        maintain(Process(bench, bench.handle), world.view)
+        world.insert()
+        assert world.view.refresh(None).refresh.reason == "CHANGED", told
+        world.mended(told)
 
 
 def test_a_clone_that_dies(bench: Bench, seed: int) -> None:
