@@ -80,9 +80,7 @@ class Ratios:
 
     def _run(self, way: str, *options: str) -> Any:
         with _only_following() if way == "following" else nullcontext():
-            run = self.workspace.dbt(way, "--select", *self.models, *options).run
-        assert run is not None
-        return run.models
+            return self.workspace.run(way, "--select", *self.models, *options).models
 
     def _apply(self, change: OrdersChange) -> int:
         """Change orders and their lines; those that go and are updated are the newest ones.

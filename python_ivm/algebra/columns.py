@@ -44,7 +44,7 @@ def columns_of(expression: exp.Expr) -> set[ColumnRef]:
 BESIDE = frozenset(
     {
         "any", "before", "changed", "copies", "keys", "now", "null", "nulls", "row", "rows",
-        "rows_before", "some", "sums", "tagged", "tags", "top", "unknown",
+        "rows_before", "some", "steps", "sums", "tagged", "tags", "top", "unknown",
     }
 )  # fmt: skip
 """What the rules name relations of their own by, after the one that they stand beside."""

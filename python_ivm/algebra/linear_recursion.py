@@ -1,25 +1,35 @@
-"""Which recursions are linear: their step reads the rows of the last round once."""
+"""Which recursions are linear: each step reads the rows of the last round once."""
 
 from __future__ import annotations
 
-from python_ivm.algebra.nodes import Node, Project, Recursion, WorkingTable
+from python_ivm.algebra.nodes import Node, Project, Recursion, UnionAll, WorkingTable
 from python_ivm.algebra.walks import fold
 
 
-def last_round(node: Recursion) -> WorkingTable | None:
-    """How the step reads the last round, if it does so once: then it is linear.
+def steps_of(node: Recursion) -> tuple[Node, ...]:
+    """The steps of a recursion: a set may have several, as parts of a union."""
+    step = node.step
+    return step.parts if node.is_set and isinstance(step, UnionAll) else (step,)
+
+
+def last_rounds(node: Recursion) -> tuple[WorkingTable, ...]:
+    """How each step reads the last round, if all do so once: then the recursion is linear.
 
     What else may stand in a step is linear in that row (``bind/recursion.py``).
+
+    Returns:
+        A working table for each step; none if the recursion is not linear.
     """
 
-    def readers(part: Node, below: list[int]) -> int:
-        own = isinstance(part, WorkingTable) and part.recursion == node.relation
-        return own + sum(below)
+    def readers(part: Node, below: list[list[WorkingTable]]) -> list[WorkingTable]:
+        if isinstance(part, WorkingTable) and part.recursion == node.relation:
+            return [part]
+        return [found for some in below for found in some]
 
-    if not isinstance(node.step, Project) or fold(node.step, readers) != 1:
-        return None
-    return next(
-        part
-        for part in node.step.walk()
-        if isinstance(part, WorkingTable) and part.recursion == node.relation
-    )
+    found: list[WorkingTable] = []
+    for step in steps_of(node):
+        read = fold(step, readers)
+        if not isinstance(step, Project) or len(read) != 1:
+            return ()
+        found += read
+    return tuple(found)

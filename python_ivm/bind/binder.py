@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -40,7 +40,11 @@ _RESERVED = frozenset(
 
 
 def bind(
-    parsed: exp.Query, schemas: Schemas, casts: Casts | None = None, kinds: Kinds | None = None
+    parsed: exp.Query,
+    schemas: Schemas,
+    casts: Casts | None = None,
+    kinds: Kinds | None = None,
+    taken: Collection[str] = (),
 ) -> Query:
     """Bind a model to its sources.
 
@@ -49,6 +53,7 @@ def bind(
         schemas: The tables that it reads.
         casts: What the parts of unions are cast to; None casts nothing.
         kinds: Knows the types of values that only break ties; None takes each as it is.
+        taken: Names that no relation may have, as relations of other plans have them.
 
     Returns:
         The bound query.
@@ -63,7 +68,7 @@ def bind(
     tree = with_readings(qualify(parsed, schemas))
     _check_output_names(tree, _spelling(parsed, tree.named_selects, schemas))
     binder = Binder(schemas)
-    binder.taken |= _column_names(tree, schemas)
+    binder.taken |= _column_names(tree, schemas).union(taken)
     refuse_endless(tree)
     plan = binder.query(tree, VIEW, {})
     refuse_windows_again(plan)

@@ -1,6 +1,6 @@
 """WITH RECURSIVE: a recursion over signed rows, of what a change begins and ends.
 
-A recursion R is the least solution of R = A ⊎ T(R), with the anchor A and the step T. Where the
+A recursion R is the least solution of R = A ⊎ T(R), with the anchor A and the steps T. Where
 step reads the last round once, T is linear in it: T(P ⊎ Q) = T(P) ⊎ T(Q). Then
 
     ΔR = S ⊎ T_post(ΔR),   S = ΔA ⊎ ΔT(R_pre)
@@ -15,12 +15,13 @@ Sources: semi-naive evaluation (Bancilhon and Ramakrishnan, SIGMOD 1986), of sig
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, Named, beside
-from python_ivm.algebra.linear_recursion import last_round
+from python_ivm.algebra.linear_recursion import last_rounds, steps_of
 from python_ivm.algebra.nodes import (
     Node,
     Project,
@@ -37,19 +38,21 @@ COPIES = "__ivm_copies__"
 
 def delta(node: Recursion, changes: Changes, inner: Inner) -> list[Term]:
     """The rows that come and go; where the step is not linear all rows, now and before."""
-    working = last_round(node)
-    if working is None:
+    working = last_rounds(node)
+    if not working:
         return _recomputed(node, changes)
     changed = beside(node.relation, "changed")
-    counted = replace(working, recursion=changed, names=(*working.names, COPIES))
-    step, copies = _counting(node.step, working, counted)
+    counted = {one: replace(one, recursion=changed, names=(*one.names, COPIES)) for one in working}
+    step, copies = _counting_steps(node, counted)
     of_anchor, of_step = inner(node.anchor, changes), inner(step, changes)
     seeds = [_seed(node, node.anchor, term, term.count) for term in of_anchor]
     seeds += [_seed(node, step, term, _times(term, copies)) for term in of_step]
-    before = _rows_before(node, working, changes)
+    before = {counted[one]: _rows_before(node, one, changes) for one in working}
     rows = replace(
         node,
-        anchor=bottom_up(_united(seeds), lambda n: before if n == counted else n),
+        anchor=bottom_up(
+            _united(seeds), lambda n: before.get(n, n) if isinstance(n, WorkingTable) else n
+        ),
         step=changes.post(step),
         relation=changed,
         names=(*node.names, COPIES),
@@ -67,6 +70,21 @@ def _rows_before(node: Recursion, working: WorkingTable, changes: Changes) -> Pr
     items = [Named(name, column.expression()) for name, column in names]
     one = Named(COPIES, _bigint(exp.Literal.number(1)))
     return Project(changes.pre(node), working.relation, (*items, one))
+
+
+def _counting_steps(
+    node: Recursion, counted: Mapping[WorkingTable, WorkingTable]
+) -> tuple[Node, ColumnRef]:
+    """The steps that carry the rows' copies along, and the column that holds them."""
+    steps = zip(steps_of(node), counted.items(), strict=True)
+    made = [_counting(step, *working) for step, working in steps]
+    if len(made) == 1:
+        return made[0]
+    assert isinstance(node.step, UnionAll)
+    union = replace(
+        node.step, parts=tuple(part for part, _ in made), names=(*node.step.names, COPIES)
+    )
+    return union, ColumnRef(union.relation, COPIES)
 
 
 def _counting(part: Node, working: WorkingTable, counted: WorkingTable) -> tuple[Node, ColumnRef]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from python_ivm.algebra.linear_recursion import last_round
+from python_ivm.algebra.linear_recursion import last_rounds
 from python_ivm.algebra.nodes import Aggregate, Bindings, Recursion, Sort, Window
 from python_ivm.render.plan_text import one_line
 from python_ivm.state.layout import Layout
@@ -45,7 +45,7 @@ def _operators(layout: Layout) -> Iterator[str]:
             which = f"the changed partitions by {keys}" if keys else "all rows (no PARTITION BY)"
             yield f"{node.relation}: {which}, now and before, as any row can move all others"
         elif isinstance(node, Recursion):
-            if last_round(node) is None:
+            if not last_rounds(node):
                 yield f"{node.relation}: all rounds, now and before, as it reads a round twice"
             elif layout.recursion is None:
                 yield (

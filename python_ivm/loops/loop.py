@@ -96,8 +96,10 @@ def loop_of(program: Program, schemas: Schemas, ansi: bool, describe: Describe) 
     unknown = _schemas(names, {name: [VOID] * len(names[name]) for name in names})
     tables = {**schemas, **{schema.key: schema for schema in unknown}}
     plans: dict[str, Node] = {}
+    relations: set[str] = set()
     for name in program.bindings:
-        plan = pushed(bind(program.body(name), tables).plan)
+        plan = pushed(bind(program.body(name), tables, taken=relations).plan)
+        relations |= {column.relation for node in plan.walk() for column in node.schema}
         if len(plan.schema) != len(names[name]):
             raise InvalidModel(
                 f"{name} has {len(plan.schema)} columns, and names {len(names[name])}",
@@ -107,7 +109,23 @@ def loop_of(program: Program, schemas: Schemas, ansi: bool, describe: Describe) 
     graph = graph_of(plans)
     refuse_knots(program, graph)
     kinds = binding_types(graph, plans, names, describe, ansi)
+    _refuse_untyped(program, names, kinds)
     return Loop(program, plans, graph, graph.order(), names, kinds, ansi)
+
+
+def _refuse_untyped(
+    program: Program, names: Mapping[str, Sequence[str]], kinds: Mapping[str, Sequence[Kind]]
+) -> None:
+    """Refuse a column behind the loop of which no value has a type, as no table can store it."""
+    read = {table.name for table in program.main.find_all(exp.Table) if table.db == NOW}
+    for binding in program.bindings:
+        if binding in read and VOID in kinds[binding]:
+            column = names[binding][list(kinds[binding]).index(VOID)]
+            raise InvalidModel(
+                f"The column {column} of {binding} has no type: it is NULL in all rows",
+                hint=f"Cast it to a type in a SELECT of {binding}: CAST(NULL AS INT).",
+                **program.position(binding),
+            )
 
 
 def _refuse_clock(program: Program) -> None:

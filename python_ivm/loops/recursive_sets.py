@@ -1,15 +1,18 @@
-"""Which loops are one recursive set, and how its step is taken apart.
+"""Which loops are a recursive set: then they follow what changed.
 
-``WITH RECURSIVE f AS (anchor UNION step)``, whose step reads ``f`` once, in a join: reachability,
-a bill of material, all ancestors. Each row gets the number of the round in which it came. A row
-then follows from the anchor, or from one of an earlier round, so that the round tells whether a
-row still follows from others when some go (docs/decisions/0069).
+``WITH RECURSIVE f AS (anchor UNION step)``, where each step reads ``f`` once, in a join:
+reachability, a bill of material, all ancestors. Each row gets the number of the round in which it
+came. A row then follows from the anchor, or from one of an earlier round, so that the round tells
+whether a row still follows from others when some go (docs/decisions/0069).
+
+Bindings that read each other so are one set, too, whose rows say of which binding they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from sqlglot import exp
 
@@ -30,81 +33,240 @@ from python_ivm.algebra.walks import bottom_up
 from python_ivm.bind.query import Query
 from python_ivm.loops.graph import read_binding
 from python_ivm.loops.loop import Loop
+from python_ivm.loops.set_steps import Step, steps_apart
 from python_ivm.parse.loops import NOW
+from python_ivm.rows.kinds import VOID, Kind
 
 ROUND = "__ivm_round__"
 """The column that holds the round in which a row of a set came; 0 is the anchor's."""
+BINDING = "__ivm_binding__"
+"""The column that says of which binding a row is, in a set of several."""
+_T = TypeVar("_T")
 
 
-def recursive_set(loop: Loop) -> Recursion | None:
+@dataclass(frozen=True)
+class RecursiveSet:
+    """A loop whose rows are one set.
+
+    Attributes:
+        recursion: The set; its last column is :data:`ROUND`.
+        columns: Its other columns.
+        anchors: The plans of the rows that it begins with, each with its binding.
+    """
+
+    recursion: Recursion
+    columns: SetColumns
+    anchors: tuple[tuple[str, Node], ...]
+
+    @property
+    def types(self) -> dict[str, str]:
+        """Spark's types of all of its columns."""
+        kinds = zip(self.columns.names, map(str, self.columns.kinds), strict=True)
+        return {**dict(kinds), ROUND: "int"}
+
+    @property
+    def steps(self) -> list[Step] | None:
+        """Its steps taken apart; None if one of them does more than to join."""
+        return steps_apart(self.recursion, len(self.columns.names))
+
+
+@dataclass(frozen=True)
+class SetColumns:
+    """The columns of a set but the round.
+
+    Those of its binding. Of several bindings columns of one type share one of the set; what a
+    binding does not have is NULL in its rows, and :data:`BINDING` is the last column.
+
+    Attributes:
+        names: Their names.
+        kinds: Their types.
+        places: For each binding which of them hold its own columns.
+        own: The names of its own columns.
+    """
+
+    names: tuple[str, ...]
+    kinds: tuple[Kind, ...]
+    places: Mapping[str, tuple[int, ...]]
+    own: Mapping[str, tuple[str, ...]]
+
+    @classmethod
+    def of(cls, loop: Loop) -> SetColumns:
+        """Lay out the columns of a loop's bindings."""
+        names: list[str] = []
+        kinds: list[Kind] = []
+        places: dict[str, tuple[int, ...]] = {}
+        for binding, own in loop.names.items():
+            taken: list[int] = []
+            for name, kind in zip(own, loop.kinds[binding], strict=True):
+                free = (p for p, other in enumerate(kinds) if other == kind and p not in taken)
+                place = next(free, len(names))
+                if place == len(names):
+                    names.append(first_free(name, lambda wanted: wanted not in names))
+                    kinds.append(kind)
+                taken.append(place)
+            places[binding] = tuple(taken)
+        if len(places) > 1:
+            names.append(BINDING)
+            kinds.append(Kind("string"))
+        return cls(tuple(names), tuple(kinds), places, loop.names)
+
+    @property
+    def are_shared(self) -> bool:
+        """Whether several bindings have them."""
+        return len(self.places) > 1
+
+    def laid_out(
+        self, binding: str, own: Sequence[_T], null: Callable[[Kind], _T], text: Callable[[str], _T]
+    ) -> list[_T]:
+        """What a binding has in each column of the set.
+
+        Args:
+            binding: The binding.
+            own: What it has in its own columns.
+            null: Gives a NULL of a type.
+            text: Gives a text.
+        """
+        if not self.are_shared:
+            return list(own)
+        values = [null(kind) for kind in self.kinds]
+        for place, value in zip(self.places[binding], own, strict=True):
+            values[place] = value
+        values[-1] = text(binding)
+        return values
+
+
+def recursive_set(loop: Loop) -> RecursiveSet | None:
     """A loop as one recursive set; None if it is something else.
 
     Args:
         loop: The loop of a model.
-
-    Returns:
-        The set, with :data:`ROUND` as its last column.
     """
-    if loop.program is None or len(loop.plans) != 1:
+    if loop.program is None or not _delayed_alike(loop.plans.values()):
         return None
-    ((name, plan),) = loop.plans.items()
-    anchors, step = parts_of(plan)
-    if not anchors or not isinstance(step, Project) or ROUND in loop.names[name]:
+    if any({ROUND, BINDING} & set(names) for names in loop.names.values()):
         return None
-    if step_of(step, name, len(loop.names[name])) is None:
+    if any(VOID in kinds for kinds in loop.kinds.values()):
+        return None  # a state has no column of no type
+    anchors: list[tuple[str, Node]] = []
+    steps: list[tuple[str, Node]] = []
+    for binding, plan in loop.plans.items():
+        parts = _united(plan)
+        if not parts:
+            return None
+        for part in parts:
+            (steps if _reads(part) else anchors).append((binding, part))
+    making = _Making(loop, SetColumns.of(loop))
+    stepped = [step for binding, part in steps if (step := making.step(binding, part))]
+    if not anchors or len(stepped) < len(steps):
         return None
-    names = (*loop.names[name], ROUND)
-    relations = {column.relation for node in plan.walk() for column in node.schema}
-    relation = first_free(name, lambda free: free not in relations)
-    read = next(node for node in step.walk() if read_binding(node) is not None)
-    assert isinstance(read, Scan)
-    working = WorkingTable(read.relation, relation, names)
-    later = exp.Add(
-        this=ColumnRef(read.relation, ROUND).expression(), expression=exp.Literal.number(1)
-    )
-    begun = [_with_round(part, _round(exp.Literal.number(0)), names) for part in anchors]
-    anchor = begun[0] if len(begun) == 1 else UnionAll(tuple(begun), beside(relation, "top"), names)
-    stepped = bottom_up(step, lambda node: working if node is read else node)
-    return Recursion(anchor, _with_round(stepped, _round(later), names), relation, names, name)
+    begun = [making.shown(binding, part, exp.Literal.number(0)) for binding, part in anchors]
+    found = RecursiveSet(making.recursion(begun, stepped), making.columns, tuple(anchors))
+    return found if found.steps else None
 
 
-def parts_of(plan: Node) -> tuple[tuple[Node, ...], Node]:
-    """The parts of a UNION that read nothing of the loop, and the one that does.
+def _delayed_alike(plans: Iterable[Node]) -> bool:
+    """Whether all bindings are read as of the round before, or all as of this one.
 
-    There are none of the first sort if the plan is something else.
+    Else a round of the loop is none of the set, and a limit would cut off other rows.
     """
-    parts = _united(plan)
-    steps = [part for part in parts if _reads(part)]
-    return (tuple(p for p in parts if not _reads(p)), steps[0]) if len(steps) == 1 else ((), plan)
+    read = [read_binding(node) for plan in plans for node in plan.walk()]
+    return len({one[1] for one in read if one is not None}) == 1
 
 
 def _united(plan: Node) -> tuple[Node, ...]:
-    """The parts of a UNION; none if the plan is something else."""
-    if not isinstance(plan, Aggregate) or plan.measures or not isinstance(plan.input, UnionAll):
+    """The parts of a set, none of those that read the loop a set or a union itself.
+
+    There are none if the plan is no set.
+    """
+    if not isinstance(plan, Aggregate) or plan.measures:
         return ()
     keys = [key.expression for key in plan.keys]
     whole = keys == [column.expression() for column in plan.input.schema]
-    return plan.input.parts if whole else ()
+    return tuple(_parts(plan.input)) if whole else ()
+
+
+def _parts(plan: Node) -> Iterator[Node]:
+    if _reads(plan) and isinstance(plan, UnionAll):
+        for part in plan.parts:
+            yield from _parts(part)
+    else:  # what is a set within a set may as well be a bag
+        yield from (_united(plan) if _reads(plan) else ()) or (plan,)
 
 
 def _reads(plan: Node) -> bool:
     return any(read_binding(node) is not None for node in plan.walk())
 
 
-def _round(number: exp.Expr) -> exp.Expr:
-    return exp.cast(number.copy(), "int")
+class _Making:
+    """What makes the parts of a loop to those of a set."""
+
+    def __init__(self, loop: Loop, columns: SetColumns) -> None:
+        """Find names for the set, and for its relation."""
+        every = (node for plan in loop.plans.values() for node in plan.walk())
+        relations = {column.relation for node in every for column in node.schema}
+        name = "_".join(loop.plans)
+        self.columns = columns
+        self.name = first_free(name, lambda n: not columns.are_shared or n not in loop.plans)
+        self.relation = first_free(name, lambda n: n not in relations)
+
+    def recursion(self, anchors: Sequence[Project], steps: Sequence[Project]) -> Recursion:
+        """The set of its parts."""
+        names = (*self.columns.names, ROUND)
+        anchor, step = (
+            parts[0] if len(parts) == 1 else UnionAll(tuple(parts), relation, names)
+            for parts, relation in (
+                (anchors, beside(self.relation, "top")),
+                (steps, beside(self.relation, "steps")),
+            )
+        )
+        return Recursion(anchor, step, self.relation, names, self.name)
+
+    def step(self, binding: str, part: Node) -> Project | None:
+        """A step over the working table; None if it reads more than one row of the loop."""
+        read = [node for node in part.walk() if read_binding(node) is not None]
+        if not isinstance(part, Project) or len(read) != 1:
+            return None
+        (scan,) = read
+        assert isinstance(scan, Scan)
+        working = self._working(scan)
+        came = ColumnRef(scan.relation, ROUND).expression()
+        later = exp.Add(this=came, expression=exp.Literal.number(1))
+        over = bottom_up(part, lambda node: working if node is scan else node)
+        return self.shown(binding, over, later)
+
+    def _working(self, scan: Scan) -> Node:
+        """The rows of the binding that a scan reads, under its own names, of the working table."""
+        binding = scan.source.partition(".")[2]
+        others = [f"__ivm_other_{place}__" for place in range(len(self.columns.names))]
+        own = self.columns.own[binding]
+        names = self.columns.laid_out(binding, own, lambda kind: others.pop(), lambda text: BINDING)
+        working = WorkingTable(scan.relation, self.relation, (*names, ROUND))
+        if not self.columns.are_shared:
+            return working
+        return Filter(working, _is_of(scan.relation, binding))
+
+    def shown(self, binding: str, part: Node, number: exp.Expr) -> Project:
+        """A part under the names of the set, with the round of its rows."""
+        if not isinstance(part, Project):
+            items = tuple(Named(c.name, c.expression()) for c in part.schema)
+            part = Project(part, beside(part.schema[0].relation, "rows"), items)
+        values = self.columns.laid_out(
+            binding,
+            [item.expression for item in part.items],
+            lambda kind: exp.cast(exp.null(), str(kind)),
+            exp.Literal.string,
+        )
+        named = zip((*self.columns.names, ROUND), (*values, exp.cast(number, "int")), strict=True)
+        return replace(part, items=tuple(Named(name, value) for name, value in named))
 
 
-def _with_round(part: Node, number: exp.Expr, names: tuple[str, ...]) -> Project:
-    """A part under the names of the set, with the round of its rows."""
-    if not isinstance(part, Project):
-        items = tuple(Named(c.name, c.expression()) for c in part.schema)
-        part = Project(part, beside(part.schema[0].relation, "rows"), items)
-    named = zip(names, (*(item.expression for item in part.items), number), strict=True)
-    return replace(part, items=tuple(Named(name, value) for name, value in named))
+def _is_of(relation: str, binding: str) -> exp.Expr:
+    """Whether a row of a set is of a binding."""
+    of = ColumnRef(relation, BINDING).expression()
+    return exp.EQ(this=of, expression=exp.Literal.string(binding))
 
 
-def in_place_of_loop(query: Query, found: Recursion) -> Query:
+def in_place_of_loop(query: Query, found: RecursiveSet) -> Query:
     """What stands behind a loop, over the set itself, where only columns and rows are chosen.
 
     Args:
@@ -117,15 +279,19 @@ def in_place_of_loop(query: Query, found: Recursion) -> Query:
     made = _over_set(query.plan, found)
     if made is None:
         return query
-    read = dict.fromkeys(node.source for node in found.walk() if isinstance(node, Scan))
+    scans = (node for node in found.recursion.walk() if isinstance(node, Scan))
+    read = dict.fromkeys(scan.source for scan in scans)
     return replace(query, plan=made[0], sources=tuple(read))
 
 
-def _over_set(node: Node, found: Recursion) -> tuple[Node, Mapping[ColumnRef, exp.Expr]] | None:
+_Called = Mapping[ColumnRef, exp.Expr]
+"""What columns are called in another plan."""
+
+
+def _over_set(node: Node, found: RecursiveSet) -> tuple[Node, _Called] | None:
     """A plan over the set, and what columns of its input are called there."""
-    if isinstance(node, Scan) and node.source == f"{NOW}.{found.loop}":
-        called = {ColumnRef(node.relation, name): name for name in found.names}
-        return found, {c: ColumnRef(found.relation, n).expression() for c, n in called.items()}
+    if isinstance(node, Scan) and node.source.partition(".")[0] == NOW:
+        return _of_binding(node, found)
     if not isinstance(node, (Project, Filter, Sort, Join)) or len(node.inputs) != 1:
         return None
     below = _over_set(node.inputs[0], found)
@@ -143,93 +309,18 @@ def _over_set(node: Node, found: Recursion) -> tuple[Node, Mapping[ColumnRef, ex
     return made, called_below
 
 
-def _ordered(key: exp.Ordered, called: Mapping[ColumnRef, exp.Expr]) -> exp.Ordered:
+def _of_binding(read: Scan, found: RecursiveSet) -> tuple[Node, _Called]:
+    """The rows of a binding, of those of the set."""
+    binding, columns = read.source.partition(".")[2], found.columns
+    places = zip(columns.own[binding], columns.places[binding], strict=True)
+    shown = found.recursion.schema
+    called = {ColumnRef(read.relation, name): shown[place].expression() for name, place in places}
+    if not columns.are_shared:
+        return found.recursion, called
+    return Filter(found.recursion, _is_of(found.recursion.relation, binding)), called
+
+
+def _ordered(key: exp.Ordered, called: _Called) -> exp.Ordered:
     copied = key.copy()
     copied.set("this", substitute(key.this, called))
     return copied
-
-
-@dataclass(frozen=True)
-class Step:
-    """The step of a recursive set: what its working table is joined with, and what it shows.
-
-    Attributes:
-        relation: The working table's name in the step.
-        tables: What it is joined with, each of which reads nothing of the set.
-        conditions: Under which conditions.
-        items: The rows that follow, over the columns of all.
-    """
-
-    relation: str
-    tables: tuple[Node, ...]
-    conditions: tuple[exp.Expr, ...]
-    items: tuple[Named, ...]
-
-    def working(self, *columns: str) -> WorkingTable:
-        """The working table with some of its columns."""
-        return WorkingTable(self.relation, self.relation, columns)
-
-    def forward(self, working: Node) -> Project:
-        """The rows that follow from those of the working table."""
-        joined = Join((working, *self.tables), self.conditions)
-        return Project(joined, "__ivm_next__", self.items)
-
-    def backward(self, asked: Node, working: Node, values: Sequence[exp.Expr]) -> Join:
-        """Rows that one asks about, each beside the rows of the working table that give it.
-
-        Args:
-            asked: The rows.
-            working: The working table.
-            values: What the step gives, in the types of the asked rows.
-        """
-        same = tuple(
-            exp.NullSafeEQ(this=column.expression(), expression=value.copy())
-            for column, value in zip(asked.schema, values, strict=True)
-        )
-        return Join((asked, *self.tables, working), (*self.conditions, *same))
-
-
-def step_of(step: Node, name: str, width: int) -> Step | None:
-    """A step taken apart; None if it reads the set otherwise than by one join.
-
-    Args:
-        step: The plan of the step.
-        name: The set's name, as a loop's binding or as a recursion's relation.
-        width: How many columns the set has, without the round.
-    """
-    if not isinstance(step, Project):
-        return None
-    flat = _joined(step.input, name)
-    if flat is None:
-        return None
-    parts, conditions = flat
-    working = [part for part in parts if _is_set(part, name)]
-    if len(working) != 1:
-        return None
-    tables = tuple(part for part in parts if part is not working[0])
-    relation = working[0].schema[0].relation
-    return Step(relation, tables, tuple(conditions), step.items[:width])
-
-
-def _is_set(node: Node, name: str) -> bool:
-    if isinstance(node, WorkingTable):
-        return node.recursion == name
-    read = read_binding(node)
-    return read is not None and read[0] == name
-
-
-def _joined(node: Node, name: str) -> tuple[list[Node], list[exp.Expr]] | None:
-    """The relations that a plan joins, and under which conditions; None if it does more."""
-    if _is_set(node, name) or not any(_is_set(part, name) for part in node.walk()):
-        return [node], []
-    if not isinstance(node, (Filter, Join)):
-        return None
-    parts: list[Node] = []
-    conditions = list(node.expressions)
-    for child in node.inputs:
-        flat = _joined(child, name)
-        if flat is None:
-            return None
-        parts += flat[0]
-        conditions += flat[1]
-    return parts, conditions

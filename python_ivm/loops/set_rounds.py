@@ -11,15 +11,17 @@ Materialisation: the Backward/Forward Algorithm", AAAI 2015, who look for such p
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from python_ivm.algebra.nodes import Node, WorkingTable
 from python_ivm.delta.recursion import COPIES
-from python_ivm.loops.recursive_sets import ROUND, Step, parts_of, step_of
+from python_ivm.loops.recursive_sets import ROUND, RecursiveSet, SetColumns
 from python_ivm.loops.run import Ask, LoopRun, Relation, bag_of, rows_of
+from python_ivm.loops.set_steps import Step
 from python_ivm.loops.signed_rounds import NotFollowed, changed_rows, numbers_that_fit
 from python_ivm.parse.loops import LOOP_VIEW
 from python_ivm.rows.circuit import Endless, Limits, Result
@@ -40,63 +42,94 @@ _MOST_GROWTH = 4
 
 @dataclass(frozen=True)
 class SetBuild(LoopRun):
-    """All rounds of a loop that is one recursive set; its rows come with their rounds."""
+    """All rounds of a loop that is a recursive set.
+
+    Attributes:
+        recursive_set: The set.
+        in_place: Whether what stands behind the loop reads the set itself, with the rounds of its
+            rows; else it reads the bindings.
+    """
+
+    recursive_set: RecursiveSet
+    in_place: bool
 
     def rounds(self, ask: Ask) -> Result:
         """The rounds alone: semi-naive evaluation.
+
+        Returns:
+            The set's rows with their rounds, by the set's name.
 
         Raises:
             Endless: If rows are added without end.
             Overflow: If a number does not fit its column.
         """
-        ((name, kinds),) = self.loop.kinds.items()
         tables: Tables = {
             id(node): (self.given(place, ask(self.queries[place]), types), types)
             for place, (node, types) in enumerate(zip(self.loop.givens, self.kinds, strict=True))
         }
-        anchors, stepping = parts_of(self.loop.plans[name])
-        step = step_of(stepping, name, len(kinds))
-        assert step is not None
-        forward = _forward(step, self.loop.names[name], kinds, tables, self.loop.ansi)
-        new: Iterable[Row] = {
-            row for anchor in anchors for row in _brought(anchor, kinds, tables, self.loop.ansi)
-        }
+        steps = self.recursive_set.steps or ()
+        forward = [_forward(step, self._columns.kinds, tables, self.loop.ansi) for step in steps]
+        new: set[Row] = set()
+        for binding, anchor in self.recursive_set.anchors:
+            new.update(self._begun(binding, anchor, tables))
         delayed = bool(self.loop.graph.delays)  # else all of it is one round
         result = Result()
         found: dict[Row, int] = {}
+        sizes = dict.fromkeys(self._columns.places, 0)
         rounds = 0
         while new:
             found.update(dict.fromkeys(new, rounds))
-            result.growth = [*result.growth[1 - _MOST_GROWTH :], {name: len(found)}]
+            sizes = self._grown(sizes, new)
+            result.growth = [*result.growth[1 - _MOST_GROWTH :], sizes]
             if len(found) > self.limits.rows and not delayed:
-                raise Endless({name: len(found)})
+                raise Endless(sizes)
             if delayed and (rounds >= self.limits.rounds or len(found) > self.limits.rows):
                 result.ended = False
                 break
             rounds += 1
-            new = [row for row in forward.send(dict.fromkeys(new, 1)) if row not in found]
+            sent = dict.fromkeys(new, 1)
+            new = {row for step in forward for row in step.send(sent) if row not in found}
         result.rounds = rounds if delayed else 0
-        result.rows = {name: {(*row, number): 1 for row, number in found.items()}}
+        rows = {(*row, number): 1 for row, number in found.items()}
+        result.rows = {self.recursive_set.recursion.loop: rows}
         return result
 
-    def _relation(self, name: str, rows: Bag) -> Relation:
-        columns = zip(self.loop.names[name], self.loop.kinds[name], strict=True)
-        return Relation(LOOP_VIEW.format(name), (*columns, (ROUND, _INT)), rows)
+    def relations(self, result: Result) -> list[Relation]:
+        """The set, or the rows of the bindings that are read behind the loop."""
+        ((name, rows),) = result.rows.items()
+        if self.in_place or not self._columns.are_shared:
+            columns = zip(self._columns.names, self._columns.kinds, strict=True)
+            return [Relation(LOOP_VIEW.format(name), (*columns, (ROUND, _INT)), rows)]
+        return [self._relation(binding, self._own(binding, rows)) for binding in self.shown]
+
+    @property
+    def _columns(self) -> SetColumns:
+        return self.recursive_set.columns
+
+    def _begun(self, binding: str, anchor: Node, tables: Tables) -> Iterator[Row]:
+        """The rows of an anchor that Spark computed, as those of the set."""
+        rows, types = tables[id(anchor)]
+        shown = list(zip(anchor.schema, self.loop.kinds[binding], strict=True))
+        given = rows if isinstance(rows, dict) else bag_of(rows, types)
+        for row in Pipeline(anchor, anchor, types, {}, shown, self.loop.ansi).send(given):
+            yield tuple(self._columns.laid_out(binding, row, lambda kind: None, str))
+
+    def _own(self, binding: str, rows: Bag) -> Bag:
+        """The rows of one of several bindings, with its own columns."""
+        places = self._columns.places[binding]
+        return {tuple([row[p] for p in places]): 1 for row in rows if row[-2] == binding}
+
+    def _grown(self, sizes: Mapping[str, int], new: Collection[Row]) -> dict[str, int]:
+        """How many rows each binding has with new ones."""
+        if not self._columns.are_shared:
+            return {name: size + len(new) for name, size in sizes.items()}
+        more = Counter(row[-1] for row in new)
+        return {name: size + more[name] for name, size in sizes.items()}
 
 
-def _brought(plan: Node, kinds: Sequence[Kind], tables: Tables, ansi: bool) -> Bag:
-    """The rows of a plan that Spark computed, in the types of the set's columns."""
-    rows, types = tables[id(plan)]
-    shown = list(zip(plan.schema, kinds, strict=False))
-    given = rows if isinstance(rows, dict) else bag_of(rows, types)
-    return Pipeline(plan, plan, types, {}, shown, ansi).send(given)
-
-
-def _forward(
-    step: Step, names: Sequence[str], kinds: Sequence[Kind], tables: Tables, ansi: bool
-) -> Pipeline:
-    """From rows of the set to those that follow from them."""
-    working = step.working(*names)
+def _forward(step: Step, kinds: Sequence[Kind], tables: Tables, ansi: bool) -> Pipeline:
+    """From rows of the set to those that follow from them by a step."""
+    working = step.working(len(kinds))
     plan = step.forward(working)
     shown = list(zip(plan.schema, kinds, strict=True))
     return Pipeline(plan, working, kinds, tables, shown, ansi)
@@ -105,15 +138,15 @@ def _forward(
 def _backward(
     step: Step,
     forward: Pipeline,
-    names: Sequence[str],
     kinds: Sequence[Kind],
     tables: Tables,
     stored: Bag | Lookup,
     ansi: bool,
 ) -> Pipeline:
     """From rows to the rows of the set that give them: those, these, and the round of these."""
-    asked = WorkingTable("__ivm_asked__", "__ivm_asked__", tuple(names))
-    working = step.working(*names, ROUND)
+    names = tuple(item.name for item in step.items)
+    asked = WorkingTable("__ivm_asked__", "__ivm_asked__", names)
+    working = step.working(len(kinds) + 1)
     values = [
         item.expression if own == kind else exp.cast(item.expression.copy(), str(kind))
         for item, own, kind in zip(step.items, forward.kinds, kinds, strict=True)
@@ -140,8 +173,8 @@ class SetRounds:
         seeds: The plan of the rows that lose or get something that they follow from.
         anchor: The plan of the anchor, after the change.
         stored: The plan of the set as it was.
-        step: The step, after the change.
-        plans: What Spark is asked for: what seeds, anchor and step read, and the set.
+        steps: The steps, after the change.
+        plans: What Spark is asked for: what seeds, anchor and steps read, and the set.
         queries: The same as queries.
         types: The types of their columns.
         few: How many of them, the first ones, are of changed rows.
@@ -156,7 +189,7 @@ class SetRounds:
     seeds: Node
     anchor: Node
     stored: Node
-    step: Step
+    steps: Sequence[Step]
     plans: tuple[Node, ...]
     queries: tuple[str, ...]
     types: tuple[tuple[Kind, ...], ...]
@@ -182,7 +215,7 @@ class SetRounds:
         return [Relation(LOOP_VIEW.format(self.relation), columns, found)], result
 
     def check(self) -> None:
-        """See that the row engine can compute the step, there and back.
+        """See that the row engine can compute the steps, there and back.
 
         Raises:
             NotYetImplemented: If it cannot.
@@ -242,10 +275,11 @@ class _Change:
         self.anchor = _Rounds(anchor, of.kinds)
         self.stored = _Rounds(stored, of.kinds)
         self.width = len(of.kinds)
-        self.forward = _forward(of.step, of.names, of.kinds, tables, of.ansi)
-        self.backward = _backward(
-            of.step, self.forward, of.names, of.kinds, tables, stored, of.ansi
-        )
+        self.forward = [_forward(step, of.kinds, tables, of.ansi) for step in of.steps]
+        self.backward = [
+            _backward(step, forward, of.kinds, tables, stored, of.ansi)
+            for step, forward in zip(of.steps, self.forward, strict=True)
+        ]
         self.now: dict[Row, int | None] = {}
         self.rounds = 0
 
@@ -312,15 +346,16 @@ class _Change:
         """Of each row the least round that it follows from; the anchor's is -1."""
         least = dict.fromkeys(self.anchor.of(rows), -1)
         asked = dict.fromkeys([row for row in rows if row not in least], 1)
-        for found in self.backward.send(asked) if asked else ():
-            row, source, number = found[: self.width], found[self.width : -1], found[-1]
-            number = self.now.get(source, number)
-            if number is not None:
-                least[row] = min(least.get(row, number), number)
+        for backward in self.backward if asked else ():
+            for found in backward.send(asked):
+                row, source, number = found[: self.width], found[self.width : -1], found[-1]
+                number = self.now.get(source, number)
+                if number is not None:
+                    least[row] = min(least.get(row, number), number)
         return least
 
     def _following(self, rows: Collection[Row]) -> set[Row]:
-        """The rows that follow from some, by one step.
+        """The rows that follow from some, by one step each.
 
         Raises:
             NotFollowed: If there are more rounds or rows than a change is followed for.
@@ -331,7 +366,8 @@ class _Change:
         if self.rounds > self.limits.rounds or len(self.now) > self.limits.rows:
             told = f"{self.rounds:,} rounds and {len(self.now):,} rows"
             raise NotFollowed(f"the change went on for {told}")
-        found = set(self.forward.send(dict.fromkeys(rows, 1)))
+        sent = dict.fromkeys(rows, 1)
+        found = {row for forward in self.forward for row in forward.send(sent)}
         if len(found) > self.limits.rows:
             raise NotFollowed(f"{len(found):,} rows follow from what changed")
         return found
@@ -360,8 +396,9 @@ class _Rounds:
         self._asked += 1
         if isinstance(self.rows, Lookup) and self.columns and self._asked <= _LOOKUPS:
             values = {place: {row[place] for row in rows} for place in self.columns}
-            place = max(self.columns, key=lambda place: len(values[place]))
-            if None not in values[place]:
+            known = [place for place in self.columns if None not in values[place]]
+            place = max(known, key=lambda place: len(values[place]), default=None)
+            if place is not None:
                 return {row[:-1]: row[-1] for row in self.rows.find(place, values[place])}
         self._known = {row[:-1]: row[-1] for row in self.rows}
         return self._known

@@ -13,7 +13,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from python_ivm.algebra import nodes
-from python_ivm.algebra.linear_recursion import last_round
+from python_ivm.algebra.linear_recursion import last_rounds
 from python_ivm.algebra.nodes import At, Node
 from python_ivm.algebra.walks import OncePerNode, bottom_up
 from python_ivm.functions.failures import Failures
@@ -101,5 +101,5 @@ def _of_changed_rows(node: Node) -> Iterable[exp.Expr]:
 def _recomputes(node: Node) -> bool:
     """Whether a node's rows are computed before and after the change."""
     limited = isinstance(node, nodes.Sort) and (node.limit or node.offset) is not None
-    whole = isinstance(node, nodes.Recursion) and last_round(node) is None
+    whole = isinstance(node, nodes.Recursion) and not last_rounds(node)
     return limited or whole or isinstance(node, (nodes.Aggregate, nodes.Window))

@@ -9,12 +9,12 @@ from functools import cached_property
 
 from sqlglot import exp
 
-from python_ivm.algebra.nodes import Node, Recursion
+from python_ivm.algebra.nodes import Node
 from python_ivm.errors import NotParsed
 from python_ivm.loops.given import given_query, over_no_rows
 from python_ivm.loops.loop import Loop, loop_of
 from python_ivm.loops.program import program_of
-from python_ivm.loops.recursive_sets import ROUND, recursive_set
+from python_ivm.loops.recursive_sets import RecursiveSet, recursive_set
 from python_ivm.loops.run import LoopRun
 from python_ivm.parse.clock_calls import asked, at, calls
 from python_ivm.parse.loops import NOW
@@ -185,8 +185,8 @@ class Model:
         return loop_of(self.program, self._tables(), self.ansi, self._kinds)
 
     @cached_property
-    def recursive_set(self) -> Recursion | None:
-        """The model's loop, if it is one recursive set: then it can follow what changed."""
+    def recursive_set(self) -> RecursiveSet | None:
+        """The model's loop, if it is a recursive set: then it can follow what changed."""
         return recursive_set(self.loop) if self.loop is not None else None
 
     def loop_run(self, sources: Mapping[str, SourceChange] | None = None) -> LoopRun | None:
@@ -223,11 +223,10 @@ class Model:
         schemas = self.loop.schemas if self.loop is not None else {}
         if sql == self.request.sql:
             return over_no_rows(str(self.program.main.sql(dialect=DIALECT)), schemas)
-        if self.recursive_set is not None:  # of which the planner's queries read the round, too
-            schemas = {
-                key: replace(schema, columns={**schema.columns, ROUND: "int"})
-                for key, schema in schemas.items()
-            }
+        found = self.recursive_set
+        if found is not None:  # which the planner's queries read with the rounds of its rows
+            schema = TableSchema((NOW, found.recursion.loop), found.types)
+            schemas = {**schemas, schema.key: schema}
         return over_no_rows(sql, schemas)
 
     @cached_property

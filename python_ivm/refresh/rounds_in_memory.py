@@ -17,9 +17,9 @@ from python_ivm.algebra.walks import OncePerNode, bottom_up
 from python_ivm.delta.recursion import COPIES
 from python_ivm.errors import NotYetImplemented
 from python_ivm.loops.given import given_query
-from python_ivm.loops.recursive_sets import Step, step_of
 from python_ivm.loops.run import OnLimit, Run
 from python_ivm.loops.set_rounds import SetRounds
+from python_ivm.loops.set_steps import Step, steps_apart
 from python_ivm.loops.signed_rounds import SignedRounds, loop_of_recursion
 from python_ivm.optimize.analysis.reads import changes_in
 from python_ivm.optimize.cost import SMALL, Cost, Reading
@@ -111,11 +111,10 @@ class InMemory:
         )
 
     def _of_set(self, node: Recursion, limits: Limits) -> Run | None:
-        assert self.model.loop is not None
-        ((_, typed),) = self.model.loop.kinds.items()
-        kinds = tuple(typed)
-        step = step_of(node.step, node.relation, len(kinds))
-        assert step is not None  # as it was when the set was told from other loops
+        assert self.model.recursive_set is not None
+        kinds = self.model.recursive_set.columns.kinds
+        steps = steps_apart(node, len(kinds))
+        assert steps  # as they were when the set was told from other loops
         for stated in (self._anchor, self._stored):
             if self._kinds(stated)[:-1] != kinds:
                 return None  # rows of other types are no proof
@@ -123,15 +122,15 @@ class InMemory:
         read = _beside_state(seeds)
         if read is not None:
             with suppress(NotYetImplemented):
-                return self._set_rounds(node, kinds, step, seeds, read, limits)
+                return self._set_rounds(node, kinds, steps, seeds, read, limits)
         # Spark joins what is large, and computes what the row engine cannot.
-        return self._set_rounds(node, kinds, step, node.anchor, [node.anchor], limits)
+        return self._set_rounds(node, kinds, steps, node.anchor, [node.anchor], limits)
 
     def _set_rounds(
         self,
         node: Recursion,
         kinds: tuple[Kind, ...],
-        step: Step,
+        steps: Sequence[Step],
         seeds: Node,
         read: Sequence[Node],
         limits: Limits,
@@ -141,13 +140,14 @@ class InMemory:
         Args:
             node: The set of the changed rows.
             kinds: The types of the set's columns.
-            step: Its step.
+            steps: Its steps.
             seeds: The plan of the rows that the change begins with.
             read: What Spark is asked for them, few rows each.
             limits: How far the change is followed.
         """
         few = [f"{self._query(plan)}\nLIMIT {limits.rows + 1}" for plan in read]
-        whole = (self._anchor, self._stored, *step.tables)
+        joined = (table for step in steps for table in step.tables)
+        whole = (self._anchor, self._stored, *joined)
         rounds = SetRounds(
             self.model.request.model,
             node.relation,
@@ -156,7 +156,7 @@ class InMemory:
             seeds,
             self._anchor,
             self._stored,
-            step,
+            steps,
             (*read, *whole),
             (*few, *map(self._query, whole)),
             tuple(map(self._kinds, (*read, *whole))),

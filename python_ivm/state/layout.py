@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from python_ivm.algebra.columns import ColumnRef, Named, substitute
-from python_ivm.algebra.linear_recursion import last_round
+from python_ivm.algebra.linear_recursion import last_rounds
 from python_ivm.algebra.nodes import (
     COUNT,
     Aggregate,
@@ -189,7 +189,7 @@ def stored_recursion(plan: Node) -> Recursion | None:
     its columns holds other values: types have an empty entry for its relation then.
     """
     _, _, _, below = _peel(plan)
-    return below if isinstance(below, Recursion) and last_round(below) is not None else None
+    return below if isinstance(below, Recursion) and last_rounds(below) else None
 
 
 def _only_shows(

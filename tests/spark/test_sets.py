@@ -79,3 +79,36 @@ def test_pairs_of_several_types(bench: Bench) -> None:
         follows = view.rows()
         view.run(full_refresh=True)
         assert sorted(map(str, view.rows())) == sorted(map(str, follows))
+
+
+def test_bindings_that_feed_each_other(bench: Bench) -> None:
+    bench.table("start", "n int", "(1)")
+    bench.table("edge", "a int, b int", "(1, 2), (2, 3), (3, 4), (4, 1), (5, 3)")
+    view = View(
+        bench,
+        "m",
+        "with recursive even(n) as (select n from start union "
+        "select e.b from odd o join edge e on e.a = o.n union "
+        "select e.a from odd o join edge e on e.b = o.n and e.b > 3), "
+        "odd(m, why) as (select distinct e.b, 'edge' from even v join edge e on e.a = v.n) "
+        "select m, why from odd".replace("o.n", "o.m"),
+    )
+    assert view.run().refresh.strategy.value == "full"
+    for change in (
+        "insert into edge values (4, 5), (2, 2)",
+        "delete from edge where a = 2",
+        "insert into start values (2), (null)",
+        "update edge set b = 2 where a = 4",
+    ):
+        bench.sql(change)
+        assert view.run().refresh.strategy.value == "incremental"
+        follows = view.rows()
+        view.run(full_refresh=True)
+        assert view.rows() == follows
+        edges = [(row.a, row.b) for row in bench.sql("select a, b from edge")]
+        even, odd = {row.n for row in bench.sql("select n from start")}, set()
+        for _ in range(9):
+            odd |= {b for a, b in edges if a in even}
+            even |= {b for a, b in edges if a in odd} | {a for a, b in edges if b in odd and b > 3}
+        assert {m for m, _ in follows} == odd
+    assert view.run().refresh.strategy.value == "noop"

@@ -63,7 +63,7 @@ class Builds(Commits):
                 types=how.types,
                 view=public_view.fingerprint(shown),
             )
-            planned = self._looped(Strategy.FULL) + statements.build_statements(
+            planned = self._looped(Strategy.FULL, how.layout) + statements.build_statements(
                 request, text, how.layout, current, clock, after.text(), number
             )
         elif self.model.program is not None:

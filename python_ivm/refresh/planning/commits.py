@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from python_ivm.algebra.nodes import Node
+from python_ivm.algebra.nodes import Node, Recursion
 from python_ivm.loops.set_rounds import SetBuild
 from python_ivm.parse.parser import pin_versions, table_key
 from python_ivm.refresh import policy, statements
@@ -62,7 +62,7 @@ class Commits:
         )
         if clock is not None:
             ranges = (*ranges, clock.range(self.model.asked))
-        planned = (*self._tuned(), *self.altered, *self._looped(strategy), merge)
+        planned = (*self._tuned(), *self.altered, *self._looped(strategy, layout), merge)
         return Refresh(
             strategy,
             why.code,
@@ -104,13 +104,16 @@ class Commits:
         refresh = self._merged(Strategy.RECOMPUTE, reason, merge, layout, bookmark, read, clock)
         return replace(refresh, warning=policy.warning(self.request, reason, feeds, "recomputed"))
 
-    def _looped(self, strategy: Strategy) -> list[Statement]:
+    def _looped(self, strategy: Strategy, layout: Layout) -> list[Statement]:
         """The statement that runs the model's loop, if it has one and its rows are asked for."""
         run = self.model.loop_run() if strategy is not Strategy.INCREMENTAL else None
         if run is None:
             return []
-        if self.model.recursive_set is not None:
-            run = SetBuild(**vars(run))
+        found = self.model.recursive_set
+        if found is not None:
+            read = layout.input.walk()
+            in_place = any(isinstance(node, Recursion) and node.is_set for node in read)
+            run = SetBuild(**vars(run), recursive_set=found, in_place=in_place)
         return [statements.run_loop(run)]
 
     def _how_to_refresh(self, bookmark: Bookmark) -> Maintained | Reason:
