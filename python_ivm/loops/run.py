@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from sqlglot import exp
 
+from python_ivm.algebra.nodes import Node
 from python_ivm.errors import InvalidModel, LoopNotEnded
 from python_ivm.loops.loop import Loop
 from python_ivm.parse.loops import LOOP_VIEW
@@ -90,8 +91,12 @@ class Run(Protocol):
         """The model's name."""
 
     @property
-    def queries(self) -> tuple[str, ...]:
+    def plans(self) -> tuple[Node, ...]:
         """What is asked of Spark before."""
+
+    @property
+    def queries(self) -> tuple[str, ...]:
+        """The same as queries."""
 
     def run(self, ask: Ask) -> tuple[list[Relation], Result]:
         """Run the rounds.
@@ -128,6 +133,11 @@ class LoopRun:
     shown: tuple[str, ...]
     limits: Limits
     on_limit: OnLimit
+
+    @property
+    def plans(self) -> tuple[Node, ...]:
+        """What is asked of Spark before."""
+        return tuple(self.loop.givens)
 
     def run(self, ask: Ask) -> tuple[list[Relation], Result]:
         """Run the loop.

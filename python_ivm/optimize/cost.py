@@ -26,6 +26,8 @@ FEW_LEFT = 0.4
 """What a byte counts in compiled code where a bound drops most rows right after reading."""
 STATE_WEIGHT = 3
 """What a byte of a state counts: its rows are short, mostly numbers."""
+STATE_ROW = 160
+"""What a row of a state counts at least in interpreted code, however few bytes it has."""
 OPERATOR = 2 * 2**20
 """The bytes that are read in the time that Spark needs to plan and start one operator."""
 CHANGED_ROW = 100
@@ -138,10 +140,15 @@ class Cost:
             weighed = self._weighed(read, unknown=1.0, few_left=DROPPED)
             if weighed is None:
                 return Execution.USUAL
-            total += weighed
+            total += max(weighed, STATE_ROW * self._rows_of_state(read))
             if total > SOME_BYTES:
                 return Execution.USUAL
         return Execution.PLANNED_ONCE if total <= FEW_BYTES else Execution.INTERPRETED
+
+    def _rows_of_state(self, read: Read) -> int:
+        """How many rows are read of a state; none of another table, or if it is not known."""
+        rows = self._read(read).rows if self._statistics.is_state(read.source) else None
+        return rows or 0
 
     def is_more_expensive(
         self, following: Node, recomputing: Node, sources: Collection[str]

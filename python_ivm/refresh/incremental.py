@@ -11,7 +11,7 @@ from python_ivm.algebra.term import Changes
 from python_ivm.algebra.walks import size
 from python_ivm.optimize import COST_BASED, compiled, rewritten
 from python_ivm.optimize.context import Context
-from python_ivm.optimize.cost import Cost, Execution
+from python_ivm.optimize.cost import Cost
 from python_ivm.qualify.schema import kind_of
 from python_ivm.refresh import statements
 from python_ivm.refresh.changed_keys import ChangedKeys
@@ -25,8 +25,6 @@ from python_ivm.sources.history import Change, SourceChange
 from python_ivm.state.merge import Merge
 from python_ivm.state.recompute import recompute
 
-_OF_ROUNDS = Execution.PLANNED_ONCE
-"""How Spark is to compute what a recursion's rounds begin with, and read: few rows."""
 _MOST_OPERATORS = 5000
 """How large a refresh Spark gets to plan: some 25 operators a second."""
 
@@ -106,7 +104,10 @@ class Following:
         if any(isinstance(node, Recursion) and node.is_set for node in rows.walk()):
             return LOOP_RUN_ANEW  # Spark has no rule for its rounds
         statement = self._statement(replace(merge, rows=rows), cost)
-        before = tuple(replace(statements.run_loop(r), execution=_OF_ROUNDS) for r in rounds)
+        before = tuple(
+            replace(statements.run_loop(r), execution=cost.execution(*r.plans, merges=False))
+            for r in rounds
+        )
         return Followed(statement, _only(read, merge.follows), merge.rows, before)
 
     def _merge(

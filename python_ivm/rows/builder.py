@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from python_ivm.algebra.columns import ColumnRef
 from python_ivm.algebra.nodes import Node
 from python_ivm.rows.expressions import Column, Compiler, Function
 from python_ivm.rows.kinds import Kind, common
-from python_ivm.rows.operators import (
-    Operator,
-)
+from python_ivm.rows.lookups import Lookup, MadeRows
+from python_ivm.rows.operators import Given, Linear, Operator, Row
 
 Columns = dict[Column, tuple[int, Kind]]
 """The place in the row and the type of each column."""
@@ -60,6 +59,24 @@ class Builder:
         self.inputs.append(list(inputs))
         self.owners.append(self.owner)
         return len(self.operators) - 1
+
+    def add_mapped(
+        self, rows: Rows, made: Callable[[Row], Row | None], columns: Sequence[int | None]
+    ) -> int:
+        """Add what makes a row of each row by itself; a table that can be asked stays one.
+
+        Args:
+            rows: The rows.
+            made: The row that is made of one; None if it goes.
+            columns: For each column of a made row the place of the column that it is, or None.
+
+        Returns:
+            The operator's place.
+        """
+        given = self.operators[rows.operator]
+        if isinstance(given, Given) and isinstance(given.rows, Lookup):
+            return self.add(Given(MadeRows(given.rows, made, columns)))
+        return self.add(Linear([made]), [rows.operator])
 
     def compiler(self, columns: Columns) -> Compiler:
         """Compiles expressions over such rows."""

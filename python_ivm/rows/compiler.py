@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from sqlglot import exp
+
 from python_ivm.algebra import nodes
 from python_ivm.algebra.nodes import Node
 from python_ivm.errors import NotYetImplemented
@@ -47,7 +49,11 @@ def _spoken(node: Node) -> str:
 def _project(builder: Builder, node: Node, inputs: Sequence[Rows]) -> Rows:
     compiler = builder.compiler(inputs[0].columns)
     typed = [compiler.compile(expression) for expression in node.expressions]
-    place = builder.add(Linear([row_of([one.of for one in typed])]), [inputs[0].operator])
+    known = inputs[0].columns
+    columns = [
+        known[(e.table, e.name)][0] if isinstance(e, exp.Column) else None for e in node.expressions
+    ]
+    place = builder.add_mapped(inputs[0], row_of([one.of for one in typed]), columns)
     return named(place, node, [one.kind for one in typed])
 
 

@@ -21,7 +21,6 @@ from python_ivm.rows.operators import (
     Grouped,
     Joined,
     Key,
-    Linear,
     add,
 )
 
@@ -31,8 +30,9 @@ def where(builder: Builder, rows: Rows, conditions: Sequence[exp.Expr]) -> Rows:
     if not conditions:
         return rows
     meets = builder.compiler(rows.columns).condition(conditions)
-    kept = Linear([lambda row: row if meets(row) else None])
-    return replace(rows, operator=builder.add(kept, [rows.operator]))
+    every = range(rows.width)
+    place = builder.add_mapped(rows, lambda row: row if meets(row) else None, every)
+    return replace(rows, operator=place)
 
 
 def join(builder: Builder, node: Node, inputs: Sequence[Rows]) -> Rows:

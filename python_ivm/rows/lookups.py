@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from python_ivm.rows.operators import Bag, Key, Operator, Row
@@ -24,6 +24,46 @@ class Lookup(Protocol):
 
     def find(self, column: int, values: Collection[Any]) -> Iterable[Row]:
         """The rows of which a column has one of some values, none of which is None."""
+
+
+class MadeRows:
+    """The rows that are made of those of a table, each by itself, when they are asked for.
+
+    Attributes:
+        table: The table.
+        made: The row that is made of one of the table's; None if it goes.
+        columns: For each column of a made row the table's column that it is; None if it is another
+            value.
+    """
+
+    def __init__(
+        self, table: Lookup, made: Callable[[Row], Row | None], columns: Sequence[int | None]
+    ) -> None:
+        """Take the table, and what is made of its rows."""
+        self.table = table
+        self.made = made
+        self.columns = columns
+
+    def __len__(self) -> int:
+        """How many rows there are."""
+        return sum(1 for _ in self)
+
+    def __iter__(self) -> Iterator[Row]:
+        """All rows."""
+        return self._made_of(self.table)
+
+    def find(self, column: int, values: Collection[Any]) -> Iterable[Row]:
+        """The rows of which a column has one of some values, none of which is None."""
+        place = self.columns[column]
+        if place is not None:
+            return self._made_of(self.table.find(place, values))
+        return (row for row in self if row[column] in values)
+
+    def _made_of(self, rows: Iterable[Row]) -> Iterator[Row]:
+        for row in rows:
+            made = self.made(row)
+            if made is not None:
+                yield made
 
 
 class LookedUp(Operator):
