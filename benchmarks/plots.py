@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -67,11 +68,12 @@ def heat_maps(samples: Sequence[Sample], file: Path, title: str) -> None:
         if not by:
             axes.set_visible(False)
             continue
-        values = [[by[query, ratio].times for ratio in ratios] for query in queries]
+        values = [[nan] * len(ratios) for _ in queries]  # not all of them may be measured yet
+        for (query, ratio), pair in by.items():
+            x, y = ratios.index(ratio), queries.index(query)
+            values[y][x] = pair.times
+            axes.text(x, y, cell(pair), ha="center", va="center", fontsize=6.5)
         axes.imshow(values, cmap="PiYG_r", norm=norm, aspect="auto")
-        for y, query in enumerate(queries):
-            for x, ratio in enumerate(ratios):
-                axes.text(x, y, cell(by[query, ratio]), ha="center", va="center", fontsize=6.5)
         axes.set_xticks(range(len(ratios)), [share(r).replace(" ", "\n", 1) for r in ratios])
         axes.set_yticks(range(len(queries)), queries)
         axes.tick_params(labelsize=7, length=0)

@@ -20,6 +20,8 @@ from python_ivm.state.timings import Timings
 
 WAYS = ("refresh", "following", "table")
 PICKED = f"{SOURCES}.picked"
+_WARM_UP = 2
+"""So many changes are not measured: the code of Spark is cold."""
 
 
 class Ratios:
@@ -35,7 +37,7 @@ class Ratios:
     def __init__(
         self, workspace: Workspace, models: Sequence[str], ratios: Sequence[float], rounds: int
     ) -> None:
-        """Build all of them in all ways, and refresh each once, as the first time is slower."""
+        """Build all of them in all ways, and refresh each a few times, as the first are slower."""
         self.workspace, self.models, self.rounds = workspace, models, rounds
         self.changes = [OrdersChange(kind, ratio) for ratio in ratios for kind in KINDS]
         self.samples: list[dict[str, Any]] = []
@@ -43,9 +45,10 @@ class Ratios:
         self._applied = 0
         for way in WAYS:
             self._run(way, "--full-refresh")
-        self._apply(OrdersChange("mixed", 0.0))
-        for way in WAYS:
-            self._run(way)
+        for _ in range(_WARM_UP):
+            self._apply(OrdersChange("mixed", 0.0))
+            for way in WAYS:
+                self._run(way)
 
     def run(self) -> Iterator[OrdersChange]:
         """Measure.

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from benchmarks import plots
 from benchmarks.catalog import OrdersChange, share
 from benchmarks.figures import Sample
 from benchmarks.models import write_all_of_tpch
@@ -50,6 +53,13 @@ def test_the_page_and_the_lines_tell_each_pair() -> None:
     assert (
         ratios_csv(samples).splitlines()[1] == "q01,mixed,0.0,7,incremental,1.000,1.000,4.000,0.250"
     )
+
+
+def test_a_map_is_drawn_of_what_was_measured_so_far(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    inserts = [{**sample, "kind": "inserts"} for sample in FASTER]
+    plots.heat_maps([*inserts, *FASTER, *SLOWER], tmp_path / "map.svg", "so far")
+    assert "<svg" in (tmp_path / "map.svg").read_text()
 
 
 def test_all_queries_are_written_without_ties(tmp_path: Path) -> None:
