@@ -64,6 +64,7 @@ def test_thirty_days(make_project: MakeProject) -> None:
     assert (holiday.incremental, holiday.recompute, holiday.full) == (0, 0, 0)
 
 
+@pytest.mark.thorough
 def test_a_model_that_differs_is_noticed(make_project: MakeProject) -> None:
     project = make_project()
     for schema, rows in ((run.MAINTAINED, "(1), (1), (2)"), (run.REBUILT, "(1), (2), (null)")):

@@ -30,6 +30,7 @@ def ranges(monkeypatch: pytest.MonkeyPatch) -> list[Range | None]:
     return found
 
 
+@pytest.mark.thorough
 def test_views_follow_a_dimension_whose_facts_are_looked_up_ahead(
     bench: Bench, ranges: list[Range | None], pytestconfig: pytest.Config
 ) -> None:

@@ -57,6 +57,7 @@ def told(project: DbtProject, *arguments: str) -> tuple[int, dict[str, dict[str,
     return outcome.exit_code, {model["model"]: model for model in listed}
 
 
+@pytest.mark.thorough
 def test_each_command_says_so_and_goes_on_with_the_rest(project: DbtProject) -> None:
     broken(project)
     field = {"status": "trouble", "history": "trouble", "audit": "told", "maintain": "told"}

@@ -221,6 +221,7 @@ def changed(bench: Bench) -> None:
     bench.sql("update x set v = 6 where v = 5", "update y set k = 3 where w = 'b'")
 
 
+@pytest.mark.thorough
 def test_clones_follow_what_changes_in_their_own_schema(twin: Twin) -> None:
     before = [view.bench.history(view.state)[0]["version"] for view in twin.originals]
     views = twin.clone()

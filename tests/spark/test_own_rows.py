@@ -130,7 +130,8 @@ FOLD = (
 )
 
 
-@pytest.mark.parametrize("step", [pytest.param("refresh", marks=thorough), "commit"])
+@pytest.mark.thorough
+@pytest.mark.parametrize("step", ["refresh", "commit"])
 def test_each_new_row_is_taken_once_commit_by_commit(bench: Bench, step: str) -> None:
     bench.table("payments", "account int, amount decimal(18, 2)", "(1, 10)", "(2, 5)")
     view = own(bench, FOLD, ivm_step=step)

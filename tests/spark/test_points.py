@@ -21,6 +21,7 @@ BALANCES = (
 )
 
 
+@pytest.mark.thorough
 def test_each_value_of_a_time_is_a_step(bench: Bench) -> None:
     bench.sql("set spark.sql.session.timeZone=America/New_York")
     bench.table(

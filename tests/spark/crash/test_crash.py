@@ -86,11 +86,11 @@ PER_WORLD = len(SCENARIOS)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Two thirds of the kills that are asked for, spread evenly over tests that share a world each;
-    the others are those of maintenance and clones."""
+    """Thirteen of fifteen kills that are asked for, spread evenly over tests that share a world
+    each; the others are those of maintenance and clones."""
     if "seed" in metafunc.fixturenames:
         kills = metafunc.config.getoption("ivm_kills", 30)
-        metafunc.parametrize("seed", list(range(-(-2 * kills // (3 * PER_WORLD)))))
+        metafunc.parametrize("seed", list(range(-(-13 * kills // (15 * PER_WORLD)))))
 
 
 def test_a_run_that_dies(bench: Bench, seed: int) -> None:

@@ -18,13 +18,14 @@ from tests.spark.workbench import SETTINGS, Bench, View, refresher
 
 pytestmark = pytest.mark.spark
 
-TRIALS = 5
+TRIALS = 2
+PART = 15
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """One in six of the kills that are asked for is one of maintenance, and one of a clone."""
+    """One of fifteen kills that are asked for is one of maintenance, and one of a clone."""
     kills = metafunc.config.getoption("ivm_kills", 30)
-    metafunc.parametrize("seed", list(range(-(-kills // (6 * TRIALS)))))
+    metafunc.parametrize("seed", list(range(-(-kills // (PART * TRIALS)))))
 
 
 def maintain(process: Process, view: View) -> None:

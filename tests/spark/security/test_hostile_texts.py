@@ -46,6 +46,7 @@ def guarded(bench: Bench) -> Any:
     assert bench.sql("select * from victim") == [(1,)]
 
 
+@pytest.mark.thorough
 def test_rows_with_hostile_values_are_followed(guarded: Bench) -> None:
     guarded.table("facts", "k string, v int")
     guarded.table("names", "k string, name string")
