@@ -70,6 +70,7 @@ def test_versions_are_kept_and_followed(table: DbtProject, strategy: str) -> Non
     assert len(rows(table, "select * from s")) == 5
 
 
+@pytest.mark.thorough
 def test_deleted_rows_get_a_record_of_their_own(table: DbtProject) -> None:
     snapshot(
         table,

@@ -23,6 +23,7 @@ def two(bench: Bench) -> Bench:
     return bench
 
 
+@pytest.mark.thorough
 def test_inserts_into_both_sides_of_a_join_meet_each_other_once(bench: Bench) -> None:
     bench.table("r", "k int, v int", "(1, 10)")
     bench.table("s", "k int, w string", "(1, 'a')")
@@ -35,6 +36,7 @@ def test_inserts_into_both_sides_of_a_join_meet_each_other_once(bench: Bench) ->
     assert outcome.response._message == "incremental: +4 ~0 -0 rows from r@1→2, s@1→2"
 
 
+@pytest.mark.thorough
 def test_deletions_updates_and_inserts_on_both_sides_at_once(two: Bench) -> None:
     two.view(SUMS)
     two.sql(
@@ -60,6 +62,7 @@ def test_an_update_that_changes_nothing_writes_no_row(two: Bench) -> None:
         assert newest["numTargetFilesAdded"] == newest["numTargetFilesRemoved"] == "0"
 
 
+@pytest.mark.thorough
 def test_rows_deleted_and_inserted_again_cancel_out(two: Bench) -> None:
     two.sql(
         "delete from r where k = 1",

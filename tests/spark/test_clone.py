@@ -90,6 +90,7 @@ def lanes(make_project: MakeProject) -> Lanes:
     return lanes
 
 
+@pytest.mark.thorough
 def test_slim_ci(lanes: Lanes) -> None:
     prod_states = [f"{lanes.prod}.{name}__ivm_state" for name in ("totals", "by_name")]
     before = [lanes.version(state) for state in prod_states]

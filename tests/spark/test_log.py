@@ -45,6 +45,7 @@ def test_a_log_of_what_came(bench: Bench) -> None:
     assert differing(bench) == []
 
 
+@pytest.mark.thorough
 def test_a_log_whose_sources_cannot_be_followed(bench: Bench) -> None:
     bench.table("o", "k int, v int", "(1, 4)", "(1, 4)")
     view = View(bench, "m", "select k, v from o", {"ivm_output": "inserted"})

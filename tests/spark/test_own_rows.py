@@ -47,6 +47,7 @@ def test_own_rows_are_those_of_the_last_refresh(bench: Bench) -> None:
     assert view.rows() == [(1, Decimal("20.00")), (2, Decimal("10.00")), (3, Decimal("2.00"))]
 
 
+@pytest.mark.thorough
 def test_a_model_that_has_settled_has_nothing_to_do(bench: Bench) -> None:
     bench.table("edges", "a int, b int", "(1, 2)", "(2, 3)", "(3, 4)", "(4, 5)")
     view = own(

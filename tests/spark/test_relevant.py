@@ -24,6 +24,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Cost, "is_worth_a_question", lambda *arguments: True)
 
 
+@pytest.mark.thorough
 def test_a_change_that_no_query_sees_moves_bookmarks_alone(bench: Bench) -> None:
     bench.table("r", COLUMNS, *ROWS)
     views = [

@@ -7,6 +7,7 @@ import pytest
 from tests.spark.workbench import Bench
 
 
+@pytest.mark.thorough
 def test_a_second_row_is_an_error_that_changes_nothing(bench: Bench) -> None:
     bench.table("a", "k int, v int", "(1, 5)", "(3, 6)")
     bench.table("b", "k int, w int", "(1, 10)")

@@ -56,6 +56,7 @@ def test_a_graph_whose_edges_come_and_go(bench: Bench, delayed: str) -> None:
     assert view.run().refresh.strategy.value == "noop"
 
 
+@pytest.mark.thorough
 def test_pairs_of_several_types(bench: Bench) -> None:
     bench.table(
         "part", "whole int, part int, number decimal(10, 2), since date",

@@ -165,6 +165,7 @@ def test_questions_for_few_keys_are_not_compiled(
     assert asked == ["false" if rows == 1 else "true"]
 
 
+@pytest.mark.thorough
 def test_sources_are_asked_together_of_which_one_has_more_keys(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -53,6 +53,7 @@ def test_views_are_taken_apart_to_the_tables_below_them(xy: Bench, rounds: int) 
     assert grouped.refresh("full").refresh.reason == "VIEW_CHANGED"
 
 
+@pytest.mark.thorough
 def test_partitioned_and_clustered_tables(bench: Bench) -> None:
     bench.sql(
         f"create table p (k int, v int, day date) using delta partitioned by (day, k) {FEED}",
@@ -122,6 +123,7 @@ def test_a_temporary_view_without_a_text_comes_before_the_table_of_its_name(xy: 
     assert refresh.reason == "SOURCE_NOT_DELTA" and "temporary view" in refresh.explanation
 
 
+@pytest.mark.thorough
 def test_models_over_models_are_maintained(xy: Bench, rounds: int) -> None:
     """Three deep: a bag with duplicates, HAVING, DISTINCT, with a view in between and a limit."""
     xy.view("select x.i, x.v, y.w from x left join y on x.i = y.i")

@@ -42,6 +42,7 @@ def checks(view: View) -> dict[str, str]:
     return {key.removeprefix(start): told for key, told in found.items() if key != own}
 
 
+@pytest.mark.thorough
 def test_a_state_in_partitions_takes_no_value_that_would_become_another(x: Bench) -> None:
     by_text = Storage(partition_by=("w", "k"))
     view = View(x, "m", "select w, k, sum(v) as total, count(*) as n from x group by w, k")

@@ -120,6 +120,7 @@ def _fill(bench: Bench) -> None:
     bench.table("devices", "k int, name string", "(0, 'a')", "(1, 'b')", "(1, 'b')", "(7, null)")
 
 
+@pytest.mark.thorough
 def test_time_windows_follow_changes(bench: Bench, rounds: int) -> None:
     _fill(bench)
     every = rounds > 1

@@ -31,6 +31,7 @@ def test_all_rows_are_written_and_models_above_follow_those_that_differ(bench: B
     bench.refresh("noop")
 
 
+@pytest.mark.thorough
 def test_models_above_do_nothing_if_no_row_differs(
     bench: Bench, rewritten: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

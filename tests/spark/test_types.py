@@ -46,6 +46,7 @@ def test_nulls_as_keys_and_as_values(bench: Bench, rounds: int) -> None:
 DECIMALS = ((1, 1), (5, 2), (9, 9), (15, 2), (18, 6), (27, 3), (28, 4), (38, 18), (38, 0))
 
 
+@pytest.mark.thorough
 @both_modes
 def test_sums_and_averages_of_decimals_are_sparks_own(bench: Bench) -> None:
     columns = ", ".join(f"d{p}_{s} decimal({p},{s})" for p, s in DECIMALS)
@@ -475,6 +476,7 @@ UNIONS = (
 )
 
 
+@pytest.mark.thorough
 @both_modes
 def test_a_union_has_one_type_whichever_side_changes(bench: Bench, rounds: int) -> None:
     bench.table("ui", "k int", "(1)", "(2)")
