@@ -5,10 +5,15 @@ from __future__ import annotations
 import random
 
 import pytest
+from sqlglot import parse_one
 
+from python_ivm.algebra.columns import ColumnRef, Named
+from python_ivm.algebra.nodes import Filter, Join, Project, Scan
 from python_ivm.rows import lookups
-from python_ivm.rows.lookups import LookedUp
+from python_ivm.rows.kinds import Kind
+from python_ivm.rows.lookups import LookedUp, MadeRows
 from python_ivm.rows.operators import Bag, Joined
+from python_ivm.rows.pipeline import Pipeline
 from tests.planner.delta import test_recursion
 from tests.planner.lake import Lake
 from tests.planner.loops.tables import Table
@@ -33,6 +38,35 @@ def test_they_are_those_of_a_join(
     for _ in range(5):
         change = {(seeded.choice(keys), n): seeded.choice([1, 2, -1]) for n in range(3)}
         assert first.step({0: change}) == second.step({int(is_left): change})
+
+
+def test_what_is_chosen_of_a_table_is_looked_up_too() -> None:
+    rows = Scan("s.t", "t", ("a", "b"))
+    small = Filter(rows, parse_one("t.b < 5"))
+    items = (
+        Named("k", parse_one("t.b")),
+        Named("one", parse_one("1")),
+        Named("a", parse_one("t.a")),
+    )
+    changed = Scan("s.c", "c", ("k", "one"))
+    conditions = (parse_one("c.k = q.k"), parse_one("c.one = q.one"))
+    plan = Join((changed, Project(small, "q", items)), conditions)
+    table = Table([(1, 2), (1, 2), (3, 4), (5, 6), (None, None)])
+    ints = [Kind("int"), Kind("int")]
+    shown = [(ColumnRef("q", "a"), Kind("int")), (ColumnRef("c", "k"), Kind("int"))]
+    asked = Table.asked
+    pipeline = Pipeline(plan, changed, ints, {id(rows): (table, ints)}, shown, ansi=False)
+    sent: Bag = {(2, 1): 1, (4, 1): 3, (6, 1): 1, (4, 2): 1, (None, 1): 1}
+    assert pipeline.send(sent) == {(1, 2): 2, (3, 4): 3}
+    assert Table.asked == asked + 1
+
+
+def test_what_is_computed_of_a_table_is_found_among_all_rows() -> None:
+    made = MadeRows(
+        Table([(1,), (2,), (3,)]), lambda row: (row[0] * 2,) if row[0] > 1 else None, [None]
+    )
+    assert list(made) == [(4,), (6,)] and len(made) == 2
+    assert list(made.find(0, {6, 2})) == [(6,)]
 
 
 @pytest.mark.usefixtures("looked_up")

@@ -153,6 +153,16 @@ def test_it_is_explained(lake: Lake) -> None:
     assert "A change that is too large to follow runs the loop anew" in told
 
 
+def test_bindings_that_feed_each_other_are_explained_as_one_set(lake: Lake) -> None:
+    lake.create("roots", COLUMNS, [(1, 2, 0)])
+    lake.create("edges", COLUMNS, [(1, 2, 0)])
+    sql = models("")[9]
+    lake.run("m", sql)
+    told = explain(lake.request("m", sql), lake)
+    assert "RecursiveSet even_odd (n, __ivm_binding__, __ivm_round__)" in told
+    assert "ivm_loop_even_odd_changed" in told
+
+
 @pytest.mark.parametrize(
     ("more", "model"),
     [

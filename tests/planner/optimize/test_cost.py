@@ -26,6 +26,7 @@ from python_ivm.optimize.cost import (
     FEW_BYTES,
     FEW_ROWS,
     SOME_BYTES,
+    STATE_ROW,
     STATE_WEIGHT,
     Cost,
     Execution,
@@ -118,6 +119,16 @@ def test_a_question_reads_no_target() -> None:
     assert volume.execution(*twice, merges=False) is Execution.PLANNED_ONCE
     assert volume.execution(*twice, twice[0], merges=False) is Execution.INTERPRETED
     assert volume.execution(*twice) is Execution.USUAL
+
+
+def test_short_rows_of_a_state_count_for_more_than_their_bytes() -> None:
+    def of(rows: int, source: str = STATE) -> Execution:
+        return execution(Sizes({source: 1000}, {source: [DataFile(rows, {}, {})]}), joined(), 1)
+
+    assert of(FEW_BYTES // STATE_ROW) is Execution.PLANNED_ONCE
+    assert of(FEW_BYTES // STATE_ROW + 1) is Execution.INTERPRETED
+    assert of(SOME_BYTES // STATE_ROW + 1) is Execution.USUAL
+    assert of(SOME_BYTES, "s.b") is Execution.PLANNED_ONCE
 
 
 def test_bytes_of_a_state_count_for_more() -> None:
