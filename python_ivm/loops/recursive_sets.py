@@ -155,12 +155,12 @@ def recursive_set(loop: Loop) -> RecursiveSet | None:
             return None
         for part in parts:
             (steps if _reads(part) else anchors).append((binding, part))
-    making = _Making(loop, SetColumns.of(loop))
-    stepped = [step for binding, part in steps if (step := making.step(binding, part))]
+    builder = _SetBuilder(loop, SetColumns.of(loop))
+    stepped = [step for binding, part in steps if (step := builder.step(binding, part))]
     if not anchors or len(stepped) < len(steps):
         return None
-    begun = [making.shown(binding, part, exp.Literal.number(0)) for binding, part in anchors]
-    found = RecursiveSet(making.recursion(begun, stepped), making.columns, tuple(anchors))
+    begun = [builder.shown(binding, part, exp.Literal.number(0)) for binding, part in anchors]
+    found = RecursiveSet(builder.recursion(begun, stepped), builder.columns, tuple(anchors))
     return found if found.steps else None
 
 
@@ -197,8 +197,8 @@ def _reads(plan: Node) -> bool:
     return any(read_binding(node) is not None for node in plan.walk())
 
 
-class _Making:
-    """What makes the parts of a loop to those of a set."""
+class _SetBuilder:
+    """Makes the parts of a loop those of a set."""
 
     def __init__(self, loop: Loop, columns: SetColumns) -> None:
         """Find names for the set, and for its relation."""
