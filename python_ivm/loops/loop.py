@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from python_ivm.algebra.nodes import Filter, Join, Node, Scan
+from python_ivm.algebra.walks import bottom_up
 from python_ivm.bind.binder import bind
 from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.loops.graph import Graph, Vertex, graph_of, reading_vertex
@@ -98,7 +99,8 @@ def loop_of(program: Program, schemas: Schemas, ansi: bool, describe: Describe) 
     plans: dict[str, Node] = {}
     relations: set[str] = set()
     for name in program.bindings:
-        plan = pushed(bind(program.body(name), tables, taken=relations).plan)
+        bound = bind(program.body(name), tables, taken=relations).plan
+        plan = pushed(_with_columns(bound, tables))
         relations |= {column.relation for node in plan.walk() for column in node.schema}
         if len(plan.schema) != len(names[name]):
             raise InvalidModel(
@@ -111,6 +113,17 @@ def loop_of(program: Program, schemas: Schemas, ansi: bool, describe: Describe) 
     kinds = binding_types(graph, plans, names, describe, ansi)
     _refuse_untyped(program, names, kinds)
     return Loop(program, plans, graph, graph.order(), names, kinds, ansi)
+
+
+def _with_columns(plan: Node, tables: Schemas) -> Node:
+    """A plan whose tables show a column each, also where only their number of rows counts."""
+
+    def rule(node: Node) -> Node:
+        if not isinstance(node, Scan) or node.columns:
+            return node
+        return replace(node, columns=(next(iter(tables[node.source].columns)).lower(),))
+
+    return bottom_up(plan, rule)
 
 
 def _refuse_untyped(
@@ -133,7 +146,7 @@ def _refuse_clock(program: Program) -> None:
         for call in calls(program.body(name)):
             raise NotYetImplemented(
                 "The clock within a loop",
-                hint="Read it in a CTE that is outside of the loop.",
+                hint="Give the rows that depend on it a model of their own, which the loop reads.",
                 **position(call),
             )
 

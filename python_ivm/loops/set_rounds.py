@@ -180,6 +180,7 @@ class SetRounds:
         few: How many of them, the first ones, are of changed rows.
         ansi: Whether ANSI mode is on.
         limits: How far a change is followed.
+        most: How many rows and rounds the set may have after it.
     """
 
     model: str
@@ -196,6 +197,7 @@ class SetRounds:
     few: int
     ansi: bool
     limits: Limits
+    most: Limits
 
     def run(self, ask: Ask) -> tuple[list[Relation], Result]:
         """Run the rounds.
@@ -207,7 +209,8 @@ class SetRounds:
             The signed rows, and how the rounds ended.
 
         Raises:
-            NotFollowed: If they reach a limit, or a number that does not fit its column.
+            NotFollowed: If they reach a limit, or a number that does not fit its column; if the set
+                reaches one of its own, as the loop then ends otherwise.
         """
         with numbers_that_fit():
             found, result = self._followed(ask)
@@ -242,7 +245,16 @@ class SetRounds:
         lost, got = self._begun(tables)
         change.delete(lost)
         change.insert(got)
-        return change.signed(), Result(rounds=change.rounds, changes=len(change.now))
+        signed = change.signed()
+        stored, _ = tables[id(self.stored)]
+        self._refuse_too_many(len(stored), signed)
+        return signed, Result(rounds=change.rounds, changes=len(change.now))
+
+    def _refuse_too_many(self, stored: int, signed: Bag) -> None:
+        size = stored + sum(row[-1] for row in signed)
+        rounds = 1 + max((row[-2] for row in signed if row[-1] > 0), default=-1)
+        if size > self.most.rows or rounds > self.most.rounds:
+            raise NotFollowed(f"the set has {size:,} rows, or {rounds:,} rounds, and may not")
 
     def _begun(self, tables: Tables) -> tuple[set[Row], set[Row]]:
         """The rows that lose something they follow from, and those that get something."""

@@ -6,9 +6,10 @@ and the tables that the step reads are small, the rounds are no statements.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from python_ivm.algebra.columns import beside
@@ -116,7 +117,8 @@ class InMemory:
         steps = steps_apart(node, len(kinds))
         assert steps  # as they were when the set was told from other loops
         for stated in (self._anchor, self._stored):
-            if self._kinds(stated)[:-1] != kinds:
+            own = zip(self._kinds(stated)[:-1], kinds, strict=True)
+            if any(one != of and not (one.is_whole and of.is_whole) for one, of in own):
                 return None  # rows of other types are no proof
         seeds = bottom_up(node.anchor, lambda n: self._stored if n == self._stored else n)
         read = _beside_state(seeds)
@@ -163,9 +165,17 @@ class InMemory:
             len(read),
             self.model.ansi,
             limits,
+            self._most,
         )
         rounds.check()
         return rounds
+
+    @property
+    def _most(self) -> Limits:
+        """What a set may have; it has rounds if it reads the round before."""
+        own, loop = self.model.request.options.limits, self.model.loop
+        assert loop is not None
+        return own if loop.graph.delays else replace(own, rounds=sys.maxsize)
 
     @cached_property
     def _anchor(self) -> Node:

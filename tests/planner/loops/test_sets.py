@@ -223,3 +223,72 @@ def test_a_column_without_a_type_is_an_error(lake: Lake) -> None:
     with pytest.raises(InvalidModel, match="column n of g has no type") as caught:
         lake.run("m", sql)
     assert caught.value.line == 2
+
+
+CHAIN = (
+    "with recursive r(n) as (select 0 union select e.b from {late}r r join s.e e on e.a = r.n) "
+    "select n from r"
+)
+
+
+@pytest.mark.parametrize(
+    ("late", "options"),
+    [
+        ("", {"ivm_max_rows": 5}),
+        ("ivm_delay.", {"ivm_max_rows": 5}),
+        ("ivm_delay.", {"ivm_max_rounds": 4}),
+        ("ivm_delay.", {"ivm_max_rounds": 4, "ivm_on_limit": "return"}),
+    ],
+)
+def test_a_change_ends_at_the_limits_of_the_whole_set(
+    late: str, options: dict[str, object]
+) -> None:
+    def lake_with(edges: Sequence[tuple[int, int]]) -> Lake:
+        lake = Lake()
+        lake.size_of = lambda name: 1000
+        lake.create("e", {"a": "int", "b": "int"}, edges)
+        return lake
+
+    def shown(lake: Lake) -> object:
+        try:
+            lake.run("m", CHAIN.format(late=late), options=Options.of(options))
+        except LoopNotEnded as error:
+            return str(error)
+        return lake.view("m")
+
+    edges = [(0, 1), (1, 2), (2, 3)]
+    lake = lake_with(edges)
+    assert shown(lake) == {(n,): 1 for n in range(4)}
+    for more in ((3, 4), (4, 5), (5, 6)):
+        edges.append(more)
+        lake.change("e", insert=[more])
+        assert shown(lake) == shown(lake_with(edges))
+
+
+@pytest.mark.parametrize(
+    ("sql", "rows"),
+    [
+        # A binding of which no column is used, and another one that reads it by the same name.
+        ("f(n) as (select a from s.roots union select 5 from g), "
+         "g(n) as (select n from f union select n from g) select n from f", {1, 2, 5}),
+        ("f(n, k) as (select a, b from s.roots union select 0, 1 from g union select k, n from f), "
+         "g(n) as (select a from s.roots union select distinct 4 from g "
+         "join s.roots z on z.a = g.n union select k from f) select n from g",
+         {0, 1, 2, 3, 4, 7}),
+        # A table of which no column is used.
+        ("f(n) as (select a from s.roots union select n + 1 from f x, s.edges e where n < 4) "
+         "select n from f", {1, 2, 3, 4}),
+        # An anchor of a narrower type.
+        ("f(n) as (select a from s.roots union "
+         "select cast(e.b as bigint) from f join s.edges e on e.a = n) select n from f",
+         {1, 2, 4, 5}),
+    ],
+)  # fmt: skip
+def test_sets_that_failed_or_were_run_anew(lake: Lake, sql: str, rows: set[int]) -> None:
+    lake.size_of = lambda name: 1000
+    lake.create("roots", COLUMNS, [(1, 7, 0)])
+    lake.create("edges", COLUMNS, [(1, 4, 0), (4, 5, 0), (9, 9, 0)])
+    lake.run("m", f"with recursive {sql}")
+    lake.change("roots", insert=[(2, 3, 0)])
+    assert lake.run("m", f"with recursive {sql}").strategy is Strategy.INCREMENTAL
+    assert {n for (n,) in lake.view("m")} == rows, lake.view("m")
