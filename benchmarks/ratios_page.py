@@ -55,6 +55,11 @@ class Pair:
         """Whether neither of both ways is notably faster than the one that was chosen."""
         return self.refresh <= _SLOWER * min(self.following, self.table)
 
+    @property
+    def chose_well(self) -> bool:
+        """Whether neither of both ways is faster by what a user would see."""
+        return not _is_slower(self.refresh, min(self.following, self.table))
+
 
 def _is_slower(one: float, other: float) -> bool:
     if max(one, other) < _SHORT:
@@ -97,7 +102,12 @@ def ratios_page(samples: Sequence[Sample]) -> str:
         f"and {len(losers)} take more than {_SLOWER} times its time (and more than {_LITTLE} s "
         f"more, where both take less than {_SHORT:g} s). The choice was right in {right} "
         f"({100 * right / len(found):.0f} %): the chosen way takes at most {_SLOWER} times what "
-        f"following the change, or a rebuild, takes.\n"
+        f"following the change, or a rebuild, takes. With up to {_LITTLE} s more, where both take "
+        f"less than {_SHORT:g} s, it was right in {sum(p.chose_well for p in found)}; beside "
+        f"following alone in {sum(not _is_slower(p.refresh, p.following) for p in found)}.\n",
+        f"All pairs together took {sum(p.refresh for p in found):.0f} s by refreshes, "
+        f"{sum(p.following for p in found):.0f} s by following and "
+        f"{sum(p.table for p in found):.0f} s by rebuilds.\n",
     ]
     for kind in KINDS:
         of_kind = [pair for pair in found if pair.kind == kind]

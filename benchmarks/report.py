@@ -81,7 +81,7 @@ def as_json(found: Mapping[str, Any]) -> str:
 def _rounded(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _rounded(inner) for key, inner in value.items()}
-    return round(value, 3) if isinstance(value, float) else value
+    return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
 TITLES = {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import plots
+from benchmarks import plots, report
 from benchmarks.catalog import OrdersChange, share
 from benchmarks.figures import Sample
 from benchmarks.models import write_all_of_tpch
@@ -35,6 +35,7 @@ def test_who_loses_and_whose_choice_was_wrong() -> None:
     by = {(p.query, p.ratio): p for p in pairs([*FASTER, *SLOWER, *SHORT])}
     assert [p.loses for p in by.values()] == [False, True, False]
     assert [p.chose_right for p in by.values()] == [True, False, False]
+    assert [p.chose_well for p in by.values()] == [True, False, True]
 
 
 def test_the_crossover_is_the_last_ratio_that_pays() -> None:
@@ -48,6 +49,8 @@ def test_the_page_and_the_lines_tell_each_pair() -> None:
     page = ratios_page(samples)
     assert "Of 4 pairs of query and change 2 take no more time" in page
     assert "1 take more than 1.1 times" in page
+    assert "it was right in 3; beside following alone in 4." in page
+    assert "together took 10 s by refreshes, 11 s by following and 10 s by rebuilds" in page
     assert "| q01 | 0.25 | 2.00 | up to one order |" in page
     assert "| q01 | mixed 10 % | incremental | 8.00 | 9.00 | 4.00 |" in page
     assert (
@@ -60,6 +63,13 @@ def test_a_map_is_drawn_of_what_was_measured_so_far(tmp_path: Path) -> None:
     inserts = [{**sample, "kind": "inserts"} for sample in FASTER]
     plots.heat_maps([*inserts, *FASTER, *SLOWER], tmp_path / "map.svg", "so far")
     assert "<svg" in (tmp_path / "map.svg").read_text()
+
+
+def test_a_small_ratio_is_kept_as_it_is(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    samples = [{**sample, "ratio": 0.0001} for sample in FASTER]
+    report.write(tmp_path, "ratios", 0.1, {"machine": {}, "samples": samples})
+    assert report.read(tmp_path, "ratios", 0.1)["samples"] == samples
 
 
 def test_all_queries_are_written_without_ties(tmp_path: Path) -> None:
