@@ -81,7 +81,9 @@ def as_json(found: Mapping[str, Any]) -> str:
 def _rounded(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _rounded(inner) for key, inner in value.items()}
-    return float(f"{value:.6g}") if isinstance(value, float) else value
+    if not isinstance(value, float):
+        return value
+    return round(value, 3) if abs(value) >= 0.01 else float(f"{value:.3g}")
 
 
 TITLES = {
