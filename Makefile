@@ -74,7 +74,8 @@ test-tpcds: setup ## Maintain the 99 queries of TPC-DS on DuckDB and Spark (ARGS
 	$(BIN)/python -m pytest tests/tpcds --ivm-tpcds $(ARGS)
 
 test-random: setup ## Maintain EXAMPLES=1000 new random models on DuckDB, and each operator's queries longer
-	$(BIN)/python -m pytest tests/planner/test_property.py tests/planner/test_operators.py tests/planner/optimize/test_passes.py tests/planner/loops \
+	$(BIN)/python -m pytest tests/planner/test_property.py tests/planner/test_operators.py \
+	  tests/planner/optimize/test_passes.py tests/planner/loops \
 	  tests/planner/refresh/delays/test_random.py --ivm-examples $(EXAMPLES) $(ARGS)
 
 test-matrix: setup ## Run one suite on each Spark (ARGS="-s 'matrix(3.5)' -- --quick" for a part; docs/versions.md)

@@ -12,6 +12,11 @@ def steps_of(node: Recursion) -> tuple[Node, ...]:
     return step.parts if node.is_set and isinstance(step, UnionAll) else (step,)
 
 
+def reads_set(plan: Node) -> bool:
+    """Whether a recursive set stands in a plan, whose rows a loop computes."""
+    return any(isinstance(node, Recursion) and node.is_set for node in plan.walk())
+
+
 def last_rounds(node: Recursion) -> tuple[WorkingTable, ...]:
     """How each step reads the last round, if all do so once: then the recursion is linear.
 

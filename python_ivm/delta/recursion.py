@@ -1,6 +1,6 @@
 """WITH RECURSIVE: a recursion over signed rows, of what a change begins and ends.
 
-A recursion R is the least solution of R = A ⊎ T(R), with the anchor A and the steps T. Where
+A recursion R is the least solution of R = A ⊎ T(R), with the anchor A and the steps T. If each
 step reads the last round once, T is linear in it: T(P ⊎ Q) = T(P) ⊎ T(Q). Then
 
     ΔR = S ⊎ T_post(ΔR),   S = ΔA ⊎ ΔT(R_pre)

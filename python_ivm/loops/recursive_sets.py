@@ -52,22 +52,19 @@ class RecursiveSet:
         recursion: The set; its last column is :data:`ROUND`.
         columns: Its other columns.
         anchors: The plans of the rows that it begins with, each with its binding.
+        steps: Its steps taken apart.
     """
 
     recursion: Recursion
     columns: SetColumns
     anchors: tuple[tuple[str, Node], ...]
+    steps: tuple[Step, ...]
 
     @property
     def types(self) -> dict[str, str]:
         """Spark's types of all of its columns."""
         kinds = zip(self.columns.names, map(str, self.columns.kinds), strict=True)
         return {**dict(kinds), ROUND: "int"}
-
-    @property
-    def steps(self) -> list[Step] | None:
-        """Its steps taken apart; None if one of them does more than to join."""
-        return steps_apart(self.recursion, len(self.columns.names))
 
 
 @dataclass(frozen=True)
@@ -160,8 +157,9 @@ def recursive_set(loop: Loop) -> RecursiveSet | None:
     if not anchors or len(stepped) < len(steps):
         return None
     begun = [builder.shown(binding, part, exp.Literal.number(0)) for binding, part in anchors]
-    found = RecursiveSet(builder.recursion(begun, stepped), builder.columns, tuple(anchors))
-    return found if found.steps else None
+    recursion = builder.recursion(begun, stepped)
+    apart = steps_apart(recursion, len(builder.columns.names))
+    return RecursiveSet(recursion, builder.columns, tuple(anchors), tuple(apart)) if apart else None
 
 
 def _delayed_alike(plans: Iterable[Node]) -> bool:

@@ -67,8 +67,10 @@ class SetBuild(LoopRun):
             id(node): (self.given(place, ask(self.queries[place]), types), types)
             for place, (node, types) in enumerate(zip(self.loop.givens, self.kinds, strict=True))
         }
-        steps = self.recursive_set.steps or ()
-        forward = [_forward(step, self._columns.kinds, tables, self.loop.ansi) for step in steps]
+        forward = [
+            _forward(step, self._columns.kinds, tables, self.loop.ansi)
+            for step in self.recursive_set.steps
+        ]
         new: set[Row] = set()
         for binding, anchor in self.recursive_set.anchors:
             new.update(self._begun(binding, anchor, tables))
@@ -254,7 +256,8 @@ class SetRounds:
         size = stored + sum(row[-1] for row in signed)
         rounds = 1 + max((row[-2] for row in signed if row[-1] > 0), default=-1)
         if size > self.most.rows or rounds > self.most.rounds:
-            raise NotFollowed(f"the set has {size:,} rows, or {rounds:,} rounds, and may not")
+            told = f"{size:,} rows and {rounds:,} rounds"
+            raise NotFollowed(f"the set would pass ivm_max_rows or ivm_max_rounds, with {told}")
 
     def _begun(self, tables: Tables) -> tuple[set[Row], set[Row]]:
         """The rows that lose something they follow from, and those that get something."""

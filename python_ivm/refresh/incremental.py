@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
-from python_ivm.algebra.nodes import Node, Recursion
+from python_ivm.algebra.linear_recursion import reads_set
+from python_ivm.algebra.nodes import Node
 from python_ivm.algebra.term import Changes
 from python_ivm.algebra.walks import size
 from python_ivm.optimize import COST_BASED, compiled, rewritten
@@ -101,7 +102,7 @@ class Following:
             return Followed(None, {}, merge.rows)
         found = InMemory(model, layout, self.changes, self.clock, cost)
         rows, rounds = found.taken_out(merge.rows)
-        if any(isinstance(node, Recursion) and node.is_set for node in rows.walk()):
+        if reads_set(rows):
             return LOOP_RUN_ANEW  # Spark has no rule for its rounds
         statement = self._statement(replace(merge, rows=rows), cost)
         before = tuple(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from python_ivm.algebra.nodes import Node, Recursion
+from python_ivm.algebra.linear_recursion import reads_set
+from python_ivm.algebra.nodes import Node
 from python_ivm.loops.set_rounds import SetBuild
 from python_ivm.parse.parser import pin_versions, table_key
 from python_ivm.refresh import policy, statements
@@ -111,8 +112,7 @@ class Commits:
             return []
         found = self.model.recursive_set
         if found is not None:
-            read = layout.input.walk()
-            in_place = any(isinstance(node, Recursion) and node.is_set for node in read)
+            in_place = reads_set(layout.input)
             run = SetBuild(**vars(run), recursive_set=found, in_place=in_place)
         return [statements.run_loop(run)]
 
