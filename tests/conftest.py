@@ -87,11 +87,14 @@ def spark_settings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     their schemas.
     """
     folder = tmp_path_factory.mktemp("spark")
+    (folder / "classes").mkdir()
     metastore = f"jdbc:derby:;databaseName={folder / 'metastore'};create=true"
     return {
         "spark.master": "local[2]",
         "spark.driver.memory": "3g",
         "spark.driver.extraJavaOptions": f"{QUICK_JVM} -Xms3g -Xmn1g",
+        # Where a test may put classes of its own.
+        "spark.driver.extraClassPath": str(folder / "classes"),
         "spark.sql.warehouse.dir": (folder / "warehouse").as_uri(),
         "spark.hadoop.javax.jdo.option.ConnectionURL": metastore,
         **QUICK,

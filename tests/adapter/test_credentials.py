@@ -93,3 +93,32 @@ def test_dbt_debug_does_not_show_the_token_in_a_url() -> None:
     made = credentials(schema="x", method="connect", host="sc://far:1/;token=hush", token="hush")
     shown = dict(made.connection_info())
     assert shown == {"method": "connect", "host": "sc://far:1", "schema": "x"}
+
+
+@pytest.mark.parametrize("key", ["database", "catalog"])
+def test_a_catalog_is_sparks_default_one(key: str) -> None:
+    made = credentials(schema="x", **{key: "lake"})
+    assert made.catalog == "lake"
+    assert made.server_side_parameters["spark.sql.defaultCatalog"] == "lake"
+    assert made.database is None
+
+
+def test_sparks_own_name_for_the_catalog_works_too() -> None:
+    made = credentials(schema="x", server_side_parameters={"spark.sql.defaultCatalog": "lake"})
+    assert made.catalog == "lake"
+
+
+@pytest.mark.parametrize("database", [None, "x"])
+def test_a_database_that_is_the_schema_names_no_catalog(database: str | None) -> None:
+    made = credentials(schema="x", database=database)
+    assert made.catalog is None and made.database is None
+    assert "spark.sql.defaultCatalog" not in made.server_side_parameters
+
+
+@pytest.mark.parametrize(
+    "others",
+    [{"catalog": "mart"}, {"server_side_parameters": {"spark.sql.defaultCatalog": "mart"}}],
+)
+def test_two_catalogs_are_refused(others: dict[str, Any]) -> None:
+    with pytest.raises(DbtRuntimeError, match=r"database is lake and .* is mart.*set one of them"):
+        credentials(schema="x", database="lake", **others)

@@ -17,6 +17,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt.adapters.sparkivm.connection import extras
 
 ANSI = "spark.sql.ansi.enabled"
+DEFAULT_CATALOG = "spark.sql.defaultCatalog"
 SECRET = re.compile(
     r"secret|password|passwd|token|credential|(access|account)[._-]?key|[.]sas[.]", re.IGNORECASE
 )
@@ -48,6 +49,8 @@ class SparkIvmCredentials(SparkCredentials):
         resident: whether dbt starts the project's resident Spark by itself, and leaves it running.
         resident_idle_minutes: after how long without use that one ends.
         telemetry: who is told of each refresh: `otel`, `openlineage`, or both; nobody by default.
+        catalog: in which all names are looked up that have none, and everything is built; the
+            profile's `database`, or its `catalog`. None means Spark's own.
         server_side_parameters: Spark settings, as written by the user; the values of YAML
             (booleans, numbers) become Spark's texts. They win over every default of ours.
     """
@@ -57,6 +60,7 @@ class SparkIvmCredentials(SparkCredentials):
     resident: bool = False
     resident_idle_minutes: float = 30.0
     telemetry: list[str] = field(default_factory=list)
+    catalog: str | None = None
     # dbt-spark says dict[str, str], and dbt then refuses a plain `true` or `8` of YAML.
     server_side_parameters: dict[str, Any] = field(default_factory=dict)
 
@@ -79,6 +83,7 @@ class SparkIvmCredentials(SparkCredentials):
             extras.require(name, "telemetry", extras.TELEMETRY)
         if self.is_session or (self.host is not None and not self.is_connect):
             extras.require(self.method)  # before dbt-spark, whose advice names its own extras
+        self._take_catalog()
         host = self.host
         if self.resident:
             self._check_resident(host)
@@ -95,6 +100,25 @@ class SparkIvmCredentials(SparkCredentials):
         if ansi is not None:
             # dbt-spark turns ANSI off, whatever the profile says.
             self.server_side_parameters[ANSI] = ansi
+
+    def _take_catalog(self) -> None:
+        """Have Spark look names up in the catalog; dbt-spark takes no `database` but the schema."""
+        if self.database and self.database != self.schema:
+            if self.catalog not in (None, self.database):
+                raise DbtRuntimeError(
+                    f"database is {self.database} and catalog is {self.catalog}: both name the "
+                    "catalog, so set one of them"
+                )
+            self.catalog = self.database
+        self.database = None
+        given = self.server_side_parameters.get(DEFAULT_CATALOG, self.catalog)
+        if given != self.catalog and self.catalog is not None:
+            raise DbtRuntimeError(
+                f"database is {self.catalog} and {DEFAULT_CATALOG} is {given}: set one of them"
+            )
+        self.catalog = given
+        if given is not None:
+            self.server_side_parameters[DEFAULT_CATALOG] = given
 
     def _check_resident(self, host: str | None) -> None:
         is_connect = self.method == Method.CONNECT
@@ -158,11 +182,12 @@ class SparkIvmCredentials(SparkCredentials):
 
     def _connection_keys(self) -> tuple[str, ...]:
         # Not server_side_parameters: `dbt debug` prints these, and a secret may be there.
+        more = ("catalog",) if self.catalog else ()
         if self.in_session:
             if self.resident:
-                return "method", "master", "resident", "resident_idle_minutes", "schema"
-            return "method", "host" if self.is_connect else "master", "schema"
-        return ("method", *super()._connection_keys())
+                return "method", "master", "resident", "resident_idle_minutes", "schema", *more
+            return "method", "host" if self.is_connect else "master", "schema", *more
+        return "method", *super()._connection_keys(), *more
 
 
 def _is_url(host: str) -> bool:

@@ -15,6 +15,7 @@ from dbt.adapters.sparkivm.debug import report as debug
 from dbt.adapters.sparkivm.methods import IvmMixin
 from dbt.adapters.sparkivm.operations.mixin import OperationsMixin
 from dbt.adapters.sparkivm.python_models.submission import PythonModelsMixin
+from dbt.adapters.sparkivm.relation import SparkIvmRelation
 from dbt.adapters.sparkivm.tables.columns import ColumnsMixin, SparkIvmColumn
 from dbt.adapters.sparkivm.tables.comments import CommentsMixin
 from dbt.adapters.sparkivm.tables.constraints import ConstraintsMixin
@@ -47,6 +48,7 @@ class SparkIvmAdapter(
 
     ConnectionManager = SparkIvmConnectionManager
     Column = SparkIvmColumn
+    Relation = SparkIvmRelation
 
     def debug_query(self) -> None:
         """What `dbt debug` does on a connection: look around, and try Delta.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from dbt.adapters.base import BaseRelation
+from dbt.adapters.base import BaseAdapter, BaseRelation
 from dbt.adapters.base.meta import AdapterMeta
 from dbt.adapters.reference_keys import _ReferenceKey
 from dbt_common.exceptions import DbtRuntimeError
@@ -13,6 +13,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt.adapters.sparkivm.bridge.conf import known
 from dbt.adapters.sparkivm.bridge.planner_errors import as_dbt_errors
 from dbt.adapters.sparkivm.bridge.relations import IVM, KINDS, state_name
+from dbt.adapters.sparkivm.relation import catalog_of
 from python_ivm.errors import InvalidModel
 from python_ivm.refresh.lifecycle.names import MOST_OF_RELATION, MOST_OF_SCHEMA, refuse_name
 
@@ -61,6 +62,8 @@ class NamesMixin(metaclass=AdapterMeta):
         dbt goes through all relations of the schema, four times for each model. Names that differ
         in case alone are left to it.
         """
+        if catalog_of(database, schema) is not None:
+            return BaseAdapter.get_relation(self, database, schema, identifier)  # type: ignore[arg-type]
         if (None, schema) in self.cache:  # type: ignore[attr-defined]
             key = _ReferenceKey(None, schema.lower(), identifier.lower())
             with self.cache.lock:  # type: ignore[attr-defined]
@@ -72,6 +75,12 @@ class NamesMixin(metaclass=AdapterMeta):
             database, schema, identifier
         )
         return other
+
+    def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
+        """A schema's relations; dbt-spark's know no catalog."""
+        found = super().list_relations_without_caching(schema_relation)  # type: ignore[misc]
+        catalog = catalog_of(schema_relation.database, schema_relation.schema)
+        return [one.in_catalog(catalog) for one in found] if catalog is not None else list(found)
 
     def _ivm_state(
         self, node: Any, view: tuple[str, str], config: Mapping[str, Any]

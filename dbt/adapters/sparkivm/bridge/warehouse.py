@@ -149,9 +149,10 @@ class SparkWarehouse:
         return None if rows is None else [_file(row) for row in rows]
 
     def namespace(self) -> tuple[str, str]:
-        """The session's catalog and schema."""
+        """The session's catalog and schema, which is empty at first in all catalogs but Spark's."""
         (row,) = self._query("SHOW CURRENT NAMESPACE")  # a SELECT would start a job
-        return row["catalog"], exp.to_table(row["namespace"], dialect=DIALECT).name
+        schema = row["namespace"]
+        return row["catalog"], exp.to_table(schema, dialect=DIALECT).name if schema else ""
 
     def instant(self) -> Instant:
         """The time by the session's clock and in its time zone."""
@@ -194,7 +195,10 @@ class SparkWarehouse:
 
     def user_functions(self) -> Sequence[str]:
         """The functions that users made and that can be named without a schema."""
-        rows = self._query("SHOW USER FUNCTIONS")
+        rows = self._ask("SHOW USER FUNCTIONS", "MISSING_CATALOG_ABILITY")
+        if rows is None:  # only the session's own, in a catalog that has none
+            rows = self._query(f"SHOW USER FUNCTIONS IN {SESSION_CATALOG}.default")
+            rows = [row for row in rows if "." not in row["function"]]
         return [row["function"].split(".")[-1].strip("`").lower() for row in rows]
 
     def enable_change_feed(self, parts: tuple[str, ...]) -> None:

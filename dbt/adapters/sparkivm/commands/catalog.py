@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base.meta import AdapterMeta
 from dbt.adapters.contracts.relation import RelationConfig
-from dbt_common.clients.agate_helper import build_type_tester
+from dbt_common.clients.agate_helper import build_type_tester, merge_tables
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.sparkivm.bridge.relations import IVM
+from dbt.adapters.sparkivm.relation import catalog_of
 from python_ivm.parse.parser import quoted_name, table_key
 from python_ivm.refresh.metadata.versions import state_history
 from python_ivm.sources.history import Commit
@@ -29,7 +30,7 @@ _DESCRIPTIONS = {
 }
 # Of which agate would make numbers, dates and booleans, where all of them look like some.
 _TEXTS = (
-    "table_schema", "table_name", "table_type", "table_comment", "table_owner",
+    "table_database", "table_schema", "table_name", "table_type", "table_comment", "table_owner",
     "column_name", "column_type", "column_comment",
 )  # fmt: skip
 _OPERATIONS = {"MERGE": "incremental", "CLONE": "clone"}
@@ -42,8 +43,14 @@ class CatalogMixin(metaclass=AdapterMeta):
         self, relation_configs: Iterable[RelationConfig], used_schemas: frozenset[tuple[str, str]]
     ) -> tuple[agate.Table, list[Exception]]:
         """The columns of all relations of the project's schemas."""
-        # dbt gives what can be gone through once, and dbt-spark goes through it twice.
-        return super().get_catalog(list(relation_configs), used_schemas)  # type: ignore[misc]
+        by_catalog: dict[str | None, list[RelationConfig]] = {}
+        for config in relation_configs:
+            by_catalog.setdefault(catalog_of(config.database, config.schema), []).append(config)
+        # dbt-spark looks at one catalog at a time, and goes through its relations twice.
+        parts = [super(CatalogMixin, self).get_catalog(found, used_schemas)  # type: ignore[misc]
+                 for found in by_catalog.values()]  # fmt: skip
+        tables = [table for table, _ in parts]
+        return merge_tables(tables), [error for _, errors in parts for error in errors]
 
     def _get_one_catalog(
         self, information_schema: Any, schemas: Iterable[str], relation_configs: Any
@@ -62,7 +69,9 @@ class CatalogMixin(metaclass=AdapterMeta):
             found = list(self._get_columns_for_catalog(relation))
             state = states.get(name) if found else None
             stats = statistics(self._ivm_warehouse(), self._ivm_query, state) if state else {}
-            columns += [{**column, **stats} for column in found]
+            columns += [
+                {**column, "table_database": relation.database, **stats} for column in found
+            ]
         return agate.Table.from_object(columns, column_types=build_type_tester(_TEXTS))
 
     def _ivm_states(self, nodes: Iterable[Any]) -> dict[str, tuple[str, str]]:

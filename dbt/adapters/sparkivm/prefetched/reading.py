@@ -11,6 +11,8 @@ from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.sparkivm.configs.nodes import SEEN_THROUGH, Graph, is_maintained, upstream
 from dbt.adapters.sparkivm.prefetched.many_logs import FEW, ManyLogs, Name, location, name_of
 from dbt.adapters.sparkivm.prefetched.unchanged import Listed, RunLook
+from dbt.adapters.sparkivm.relation import catalog_of
+from python_ivm.refresh.metadata.catalog import SESSION_CATALOG
 
 _STATEMENTS = re.compile(r"\b(?:run_query|call\s+statement|load_result)\b")
 """By these a model may write anything while it is compiled."""
@@ -37,6 +39,8 @@ def look(
 ) -> RunLook | None:
     """What is read at once of models; None of few, each of which is asked about.
 
+    So are those of another catalog than Spark's own, which need not list where tables lie.
+
     Args:
         adapter: dbt's, on an open connection.
         graph: The project's nodes, as dbt gives them to Jinja.
@@ -46,6 +50,9 @@ def look(
     """
     models = [uid for uid in chosen if is_maintained(graph["nodes"][uid])]
     if len(models) < FEW:
+        return None
+    namespace = adapter._ivm_warehouse().namespace()
+    if namespace[0].lower() != SESSION_CATALOG:
         return None
     read = {above for uid in models for above in _read_by(graph, uid)}
     states: dict[Name, Name] = {}
@@ -57,7 +64,8 @@ def look(
     sources = {
         name_of((node["schema"], node["identifier"]))
         for node in (graph["sources"][above] for above in read if above in graph["sources"])
-        if listing or (None, node["schema"]) in adapter.cache
+        if (listing or (None, node["schema"]) in adapter.cache)
+        and catalog_of(node.get("database"), node["schema"]) is None
     }
     sources -= {
         name_of((n["schema"], n.get("alias") or n["name"])) for n in graph["nodes"].values()
@@ -74,7 +82,6 @@ def look(
         if name not in sources:
             listed[name] = Listed(relation.type == RelationType.View, information)
     logs = ManyLogs(adapter._ivm_session(), located)
-    namespace = adapter._ivm_warehouse().namespace()
     return RunLook(logs, listed, namespace, adapter._ivm_settings())
 
 

@@ -1,0 +1,173 @@
+"""Names of three parts: sources in another catalog, and a project that lives in one."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from dbt_common.exceptions import CompilationError
+
+from dbt.adapters.sparkivm.prefetched.reading import look
+from dbt.adapters.sparkivm.relation import SparkIvmRelation
+from integration_tests.servers import lake
+from tests.conftest import MakeProject
+from tests.helpers.dbt_project import DbtProject
+
+IVM = "{{ config(materialized='incremental_ivm') }}\n"
+SOURCES = """
+sources:
+  - name: sales
+    database: lake
+    schema: {schema}
+    loaded_at_field: "timestamp '2020-01-01'"
+    tables: [{{name: orders, columns: [{{name: id, data_tests: [not_null]}}]}}]
+models:
+  - {{name: revenue, data_tests: [ivm_consistent]}}
+"""
+REVENUE = (
+    "select c.name, count(*) as orders, sum(o.total) as revenue "
+    "from {{ source('sales', 'orders') }} o join {{ ref('customers') }} c on o.customer = c.id "
+    "group by c.name"
+)
+
+
+@pytest.fixture(scope="module")
+def catalogs(spark_settings: dict[str, str]) -> dict[str, str]:
+    """Settings of a session with two more catalogs, `lake` and `mart`."""
+    try:
+        lake.compiled(Path(spark_settings["spark.driver.extraClassPath"]))
+    except lake.MissingCompiler as error:
+        pytest.skip(str(error))
+    return {f"spark.sql.catalog.{name}": lake.CLASS for name in ("lake", "mart")}
+
+
+def sell(project: DbtProject) -> None:
+    """The shop's orders, in the catalog `lake`; a table of the same name is in Spark's own."""
+    feed = "using delta tblproperties (delta.enableChangeDataFeed = true)"
+    columns = "(id int, customer int, total int)"
+    for catalog, row in (("spark_catalog", "(9, 9, 9)"), ("lake", "(1, 1, 10), (2, 1, 20)")):
+        project.sql(f"create schema if not exists {catalog}.{project.schema}")
+        project.sql(f"create table {catalog}.{project.schema}.orders {columns} {feed}")
+        project.sql(f"insert into {catalog}.{project.schema}.orders values {row}")
+    project.write(
+        {
+            "seeds/customers.csv": "id,name\n1,Ann\n2,Bob\n",
+            "models/schema.yml": SOURCES.format(schema=project.schema),
+        }
+    ).models(revenue=IVM + REVENUE)
+
+
+def lives(project: DbtProject) -> None:
+    """The shop is built, changes, and is right; the table of the same name is not read."""
+    orders = f"lake.{project.schema}.orders"
+    built = project.dbt("build")
+    assert built.success, built.log
+    assert project.sql("select * from revenue") == [("Ann", 2, 30)]
+    project.sql(f"insert into {orders} values (3, 2, 7)")
+    project.sql(f"delete from {orders} where id = 1")
+    project.sql(f"insert into spark_catalog.{project.schema}.orders values (10, 1, 1000)")
+    second = project.run()
+    assert second.response("revenue")["strategy"] == "incremental", second.log
+    assert sorted(project.sql("select * from revenue")) == [("Ann", 1, 20), ("Bob", 1, 7)]
+    assert project.dbt("test").success
+    assert project.run().response("revenue")["strategy"] == "noop"
+
+
+def test_a_source_in_another_catalog(make_project: MakeProject, catalogs: dict[str, str]) -> None:
+    project = make_project(settings=catalogs)
+    sell(project)
+    lives(project)
+    explained = project.dbt("run-operation", "ivm_explain", "--args", "{model: revenue}")
+    assert explained.success and f"lake.{project.schema}.orders" in explained.log
+    looked = project.dbt("source", "freshness")
+    assert looked.success, looked.log
+    generated = project.dbt("docs", "generate")
+    assert generated.success, generated.log
+    catalog = json.loads((project.root / "target" / "catalog.json").read_text())
+    assert not catalog["errors"]
+    assert set(catalog["sources"]["source.project.sales.orders"]["columns"]) == {
+        *("id", "customer", "total"),
+    }
+    assert "model.project.revenue" in catalog["nodes"]
+
+
+def test_a_project_that_lives_in_another_catalog(
+    make_project: MakeProject, catalogs: dict[str, str]
+) -> None:
+    """It reads `lake`, and what it builds lies in `mart`: views, states and tables."""
+    project = make_project(settings=catalogs, target={"database": "mart"})
+    sell(project)
+    lives(project)
+    schema = project.schema
+    there = {row["tableName"] for row in project.sql(f"show tables in mart.{schema}")}
+    assert there >= {"customers", "revenue__ivm_state"}
+    here = {row["tableName"] for row in project.sql(f"show tables in spark_catalog.{schema}")}
+    assert here == {"orders"}
+    rebuilt = project.run("--full-refresh")
+    assert rebuilt.success and rebuilt.response("revenue")["strategy"] == "full"
+    project.sql(f"drop view mart.{schema}.revenue")
+    again = project.run()
+    assert again.success, again.log
+    assert project.dbt("test").success
+    project.sql(f"insert into lake.{schema}.orders values (4, 1, 1)")
+    for operation in ("ivm_preview", "ivm_status", "ivm_maintain", "ivm_audit"):
+        told = project.dbt("run-operation", operation)
+        assert told.success and "revenue" in told.log, told.log
+
+
+def config(kind: str, database: str | None, name: str = "m") -> SimpleNamespace:
+    return SimpleNamespace(
+        **{"resource_type": kind, "database": database, "schema": "s", "identifier": name},
+        **{"name": name, "quoting_dict": {}, "catalog_name": None},
+    )
+
+
+QUOTING = SimpleNamespace(quoting={})
+
+
+@pytest.mark.parametrize(
+    ("database", "shown"), [("lake", "lake.s.t"), (None, "s.t"), ("s", "s.t"), ("", "s.t")]
+)
+def test_names_of_sources(database: str | None, shown: str) -> None:
+    made = SparkIvmRelation.create_from(QUOTING, config("source", database, "t"))  # type: ignore[arg-type]
+    assert str(made) == shown
+    assert str(made.include(database=False)) == "s.t"
+    assert str(made.without_identifier()) == shown.rpartition(".")[0]
+
+
+@pytest.mark.parametrize("kind", ["model", "seed", "snapshot"])
+def test_a_model_in_a_catalog_of_its_own_is_refused(kind: str) -> None:
+    told = "m has the database lake, and what dbt builds lies in the target's catalog"
+    with pytest.raises(CompilationError, match=re.escape(told)):
+        SparkIvmRelation.create_from(QUOTING, config(kind, "lake"))  # type: ignore[arg-type]
+    made = SparkIvmRelation.create_from(QUOTING, config(kind, None))  # type: ignore[arg-type]
+    assert str(made) == "s.m"
+
+
+@pytest.mark.parametrize(("catalog", "looks"), [("spark_catalog", True), ("mart", False)])
+def test_logs_read_at_once_are_those_of_sparks_catalog(catalog: str, looks: bool) -> None:
+    """Of a source elsewhere a table of the same name would tell another history."""
+    asked: list[tuple[str, str]] = []
+    adapter = SimpleNamespace(
+        _ivm_warehouse=lambda: SimpleNamespace(namespace=lambda: (catalog, "")),
+        _ivm_state=lambda node, view, config: (view[0], view[1] + "__ivm_state"),
+        _ivm_session=lambda: None,
+        _ivm_settings=lambda: {},
+        get_relation=lambda database, schema, name: asked.append((schema, name)),
+    )
+    near, far = (
+        {"resource_type": "source", "schema": "s", "identifier": "t" + name, "database": database}
+        for name, database in (("near", None), ("far", "lake"))
+    )
+    node = {
+        **{"resource_type": "model", "schema": "s", "config": {"materialized": "incremental_ivm"}},
+        "depends_on": {"nodes": ["source.near", "source.far"]},
+    }
+    models = {f"model.{n}": {**node, "alias": f"m{n}", "name": f"m{n}"} for n in range(20)}
+    graph = {"nodes": models, "sources": {"source.near": near, "source.far": far}}
+    assert (look(adapter, graph, list(models)) is not None) == looks
+    assert (("s", "tnear") in asked) == looks
+    assert ("s", "tfar") not in asked
