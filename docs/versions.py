@@ -20,8 +20,8 @@ This page shows which tests pass on which Spark.
 same tests in each, by `method: session`. Each run keeps what each test did
 (`tests/matrix/outcomes.json`); `make docs` writes the tables from it. The short form (`--quick`)
 leaves some modules out, and takes every sixtieth of the operators' queries through one round; the
-long one takes every twelfth through three. `.ci/run` runs the short form on Spark 3.5, if its
-other tests left time, and the workflow on GitHub on each.
+long one takes every twelfth through three. `.ci/run` runs the short form on Spark 3.5, 4.0 and
+4.1 where its other tests leave time, and the workflow on GitHub on each.
 
 A model that needs what an engine lacks gets Spark's own error when it is built.
 """
