@@ -11,7 +11,8 @@ from collections.abc import Generator
 import pytest
 
 from integration_tests.servers import postgres, thrift
-from tests.adapter.hive_shop import IVM, Shop
+from integration_tests.servers.programs import HOST
+from tests.adapter.hive_shop import IVM, Shop, asking
 from tests.adapter.test_resident import dbt_run
 from tests.conftest import QUICK, QUICK_JVM
 from tests.helpers.dbt_project import DbtProject
@@ -44,11 +45,13 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Generator[Shop]:
         **catalog,
     }
     try:
-        with thrift.running(root / "server", settings) as port:
-            made = Shop(DbtProject(root / "project", "shop", settings), port)
+        with (
+            thrift.running(root / "server", settings) as port,
+            asking(host=HOST, port=port) as ask,
+        ):
+            made = Shop(DbtProject(root / "project", "shop", settings), ask)
             made.sell()
             yield made
-            made.connection.close()
     finally:
         server.__exit__(None, None, None)
 
