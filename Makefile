@@ -81,10 +81,11 @@ test-random: setup ## Maintain EXAMPLES=1000 new random models on DuckDB, and ea
 test-matrix: setup ## Run one suite on each Spark (ARGS="-s 'matrix(3.5)' -- --quick" for a part; docs/versions.md)
 	$(BIN)/nox $(ARGS)
 
-test-servers: setup ## Run the tests on a Thrift server, and with a metastore in PostgreSQL
-	$(BIN)/python -m pytest tests/adapter/test_thrift.py tests/adapter/test_postgres.py --ivm-all-on-spark $(ARGS)
+test-servers: setup ## Run the tests on Thrift, HTTP and TLS, and with a metastore in PostgreSQL
+	$(BIN)/python -m pytest tests/adapter/test_thrift.py tests/adapter/test_tls.py tests/adapter/test_postgres.py \
+	  --ivm-all-on-spark $(ARGS)
 
-test-cluster: setup ## Run TPC-H on a standalone cluster on loopback, and take a worker down
+test-cluster: setup ## Run TPC-H on a standalone cluster on loopback, whose workers and memory fail
 	$(BIN)/python -m pytest tests/cluster --ivm-cluster $(ARGS)
 
 shop: setup ## Let 30 days go by in a shop, and compare all models each day (ARGS='--days 5 --orders 2000')

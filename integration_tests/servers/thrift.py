@@ -28,12 +28,15 @@ _PATIENCE = 300.0  # seconds; a first start downloads Delta's JAR
 
 
 @contextmanager
-def running(folder: Path, settings: Mapping[str, str]) -> Generator[int]:
+def running(
+    folder: Path, settings: Mapping[str, str], http_path: str | None = None
+) -> Generator[int]:
     """Run a Thrift server.
 
     Args:
         folder: for warehouse, metastore and log; made if missing.
         settings: of Spark, beside those that `method: session` gives it.
+        http_path: where it speaks HTTP; without, it speaks Thrift's own protocol.
 
     Yields:
         The port on this machine's loopback where it listens.
@@ -53,8 +56,7 @@ def running(folder: Path, settings: Mapping[str, str]) -> Generator[int]:
                 _submit(),
                 *(part for key, value in options.items() for part in ("--conf", f"{key}={value}")),
                 *("--class", _CLASS, "spark-internal"),
-                *("--hiveconf", f"hive.server2.thrift.port={port}"),
-                *("--hiveconf", f"hive.server2.thrift.bind.host={HOST}"),
+                *(part for pair in _transport(port, http_path) for part in ("--hiveconf", pair)),
             ],
             cwd=folder,
             env={**os.environ, "PYSPARK_PYTHON": sys.executable},
@@ -68,6 +70,19 @@ def running(folder: Path, settings: Mapping[str, str]) -> Generator[int]:
     finally:
         server.terminate()
         server.wait()
+
+
+def _transport(port: int, http_path: str | None) -> tuple[str, ...]:
+    """Hive's settings of how the server is reached."""
+    host = f"hive.server2.thrift.bind.host={HOST}"
+    if http_path is None:
+        return host, f"hive.server2.thrift.port={port}"
+    return (
+        host,
+        "hive.server2.transport.mode=http",
+        f"hive.server2.thrift.http.port={port}",
+        f"hive.server2.thrift.http.path={http_path}",
+    )
 
 
 def _submit() -> str:

@@ -136,3 +136,11 @@ def test_a_change_without_an_end_is_recomputed(limit: str) -> None:
     reason = refresher._fallback(f"[RECURSION_{limit}_LIMIT_EXCEEDED] reached")
     assert reason is not None
     assert reason.code == "RECURSION_LIMIT"
+
+
+@pytest.mark.parametrize("told", ["java.lang.OutOfMemoryError: heap", "exited with code 52"])
+def test_a_change_that_fills_an_executors_memory_is_recomputed(told: str) -> None:
+    reason = refresher._fallback(f"Job aborted due to stage failure: Task 1 in stage 2.0: {told}")
+    assert reason is not None
+    assert reason.code == "OUT_OF_MEMORY"
+    assert refresher._fallback("Command exited with code 521") is None

@@ -80,3 +80,12 @@ def test_a_uri_of_a_folder_is_the_same_with_one_slash_and_three(warnings: list[s
     started = Started({"spark.sql.warehouse.dir": "file:/a"})
     assert applied(started, {"spark.sql.warehouse.dir": "file:///a"}) == {}
     assert not warnings
+
+
+def test_sparks_own_options_of_java_stand_before_the_users(warnings: list[str]) -> None:
+    key = "spark.driver.extraJavaOptions"
+    started = Started({key: "-XX:+IgnoreUnrecognizedVMOptions -Dx=1 -Dy=2"})
+    assert applied(started, {key: "-Dx=1 -Dy=2"}, key) == {}
+    assert not warnings
+    applied(started, {key: "-Dx=1"}, key)
+    assert len(warnings) == 1

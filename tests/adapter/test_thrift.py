@@ -1,69 +1,72 @@
-"""`method: thrift`, on Spark's own Thrift server, which is started once for this module."""
+"""`method: thrift` and `method: http`, each on a Thrift server of Spark's own for this module."""
 
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
+from thrift.transport.THttpClient import THttpClient
 
-from integration_tests.servers import thrift
-from tests.adapter.hive_shop import IVM, Shop
+from integration_tests.servers import thrift, tls
+from integration_tests.servers.programs import HOST
+from tests.adapter.hive_shop import IVM, Shop, asking
 from tests.adapter.test_resident import dbt_run
 from tests.conftest import QUICK, QUICK_JVM
 from tests.helpers.dbt_project import DbtProject
 
 pytestmark = [pytest.mark.spark, pytest.mark.thorough]
 
-SCHEMA = """
-models:
-  - {name: revenue, data_tests: [ivm_consistent]}
-  - {name: latest, data_tests: [ivm_consistent]}
-"""
+SETTINGS = {"spark.master": "local[2]", "spark.driver.extraJavaOptions": QUICK_JVM, **QUICK}
+TOKEN = "token-of-the-shop"
 
 
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Generator[Shop]:
+@pytest.fixture(scope="module", params=["thrift", "http"])
+def shop(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Generator[Shop]:
     root = tmp_path_factory.mktemp("thrift")
-    settings = {"spark.master": "local[2]", "spark.driver.extraJavaOptions": QUICK_JVM, **QUICK}
-    with thrift.running(root / "server", settings) as port:
-        target = {"method": "thrift", "host": "127.0.0.1", "port": port, "user": "dbt"}
-        made = Shop(DbtProject(root / "project", "shop", {}, threads=2, target=target), port)
-        made.sell()
-        made.project.models(
-            revenue=IVM + "select c.name, count(*) as orders, sum(o.total) as revenue "
-            "from shop.orders o join {{ ref('customers') }} c on o.customer = c.id group by c.name",
-            latest=IVM + "select * from shop.orders "
-            "qualify row_number() over (partition by customer order by id desc) = 1",
-        )
-        made.project.write(
-            {"seeds/customers.csv": "id,name\n1,Ann\n2,Bob\n", "models/schema.yml": SCHEMA}
-        )
-        yield made
-        made.connection.close()
+    start = by_thrift if request.param == "thrift" else by_http
+    with pytest.MonkeyPatch.context() as patch:
+        yield from start(root, patch)
+
+
+def by_thrift(root: Path, _: pytest.MonkeyPatch) -> Generator[Shop]:
+    with thrift.running(root / "server", SETTINGS) as port:
+        target = {"method": "thrift", "host": HOST, "port": port, "user": "dbt"}
+        with asking(host=HOST, port=port) as ask:
+            yield opened(Shop(project(root, target), ask))
+
+
+def by_http(root: Path, patch: pytest.MonkeyPatch) -> Generator[Shop]:
+    """As a Databricks cluster is reached: by HTTPS, on a path with its name, with a token."""
+    path = "sql/protocolv1/o/0/shop"
+    with thrift.running(root / "server", SETTINGS, path) as plain, tls.running(plain) as end:
+        for variable, value in end.trusted.items():
+            patch.setenv(variable, value)
+        target = {"method": "http", "host": "localhost", "port": end.port, "token": TOKEN}
+        transport = THttpClient(f"http://{HOST}:{plain}/{path}")
+        transport.setCustomHeaders({"Authorization": "Basic dGVzdDp0ZXN0"})  # test:test
+        with asking(thrift_transport=transport) as ask:
+            yield opened(Shop(project(root, {**target, "cluster": "shop"}), ask))
+
+
+def project(root: Path, target: dict[str, object]) -> DbtProject:
+    return DbtProject(root / "project", "shop", {}, threads=2, target=target)
+
+
+def opened(shop: Shop) -> Shop:
+    shop.sell()
+    shop.furnish()
+    return shop
 
 
 def test_a_projects_life(shop: Shop) -> None:
-    project = shop.project
-    built = project.dbt("build")
-    assert built.success, built.log
-    assert sorted(shop.sql("select * from shop.revenue")) == [("Ann", 2, 30), ("Bob", 1, 5)]
-
-    shop.sql("insert into shop.orders values (4, 2, 7)", "delete from shop.orders where id = 1")
-    second = project.run()
-    assert {second.response(m)["strategy"] for m in ("revenue", "latest")} == {"incremental"}
-    assert sorted(shop.sql("select * from shop.revenue")) == [("Ann", 1, 20), ("Bob", 2, 12)]
-    assert project.dbt("test").success
-    third = project.run()
-    assert {third.response(m)["strategy"] for m in ("revenue", "latest")} == {"noop"}
-
-    cursor = shop.connection.cursor()
-    cursor.execute("describe history shop.revenue__ivm_state")
-    names = [column[0].rpartition(".")[2] for column in cursor.description]
-    newest = dict(zip(names, cursor.fetchone(), strict=True))
+    shop.live()
+    newest = shop.ask("describe history shop.revenue__ivm_state")[0]
     assert json.loads(newest["userMetadata"])
-    explained = project.dbt("run-operation", "ivm_explain", "--args", "{model: revenue}")
+    explained = shop.project.dbt("run-operation", "ivm_explain", "--args", "{model: revenue}")
     assert explained.success and "MERGE" in explained.log
 
 
@@ -83,9 +86,20 @@ def test_errors_name_model_and_line(shop: Shop) -> None:
 
 def test_two_runs_at_once(shop: Shop) -> None:
     shop.sql("insert into shop.orders values (9, 1, 100)")
-    runs: list[subprocess.Popen[str]] = [dbt_run(shop.project) for _ in range(2)]
+    runs = [dbt_run(shop.project) for _ in range(2)]
     told = [run.communicate()[0] for run in runs]
     assert [run.returncode for run in runs] == [0, 0], told
     assert ("Ann", 2, 120) in shop.sql("select * from shop.revenue")
     assert shop.project.dbt("test").success
     assert shop.project.run().response("revenue")["strategy"] == "noop"
+
+
+def test_a_token_is_in_no_log(shop: Shop) -> None:
+    """The last of this module."""
+    if shop.project.target["method"] != "http":
+        pytest.skip("no token is asked for")
+    shop.project.dbt("debug")
+    files = {file for file in shop.project.root.rglob("*") if file.is_file()}
+    assert any(file.name == "dbt.log" for file in files)
+    shown = {file.name for file in files if TOKEN in file.read_text(errors="ignore")}
+    assert shown == {"profiles.yml"}

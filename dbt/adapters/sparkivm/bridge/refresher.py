@@ -75,6 +75,8 @@ _VALUE = re.compile(r"SQLSTATE: (22\w{3}|P0001)")
 _TWO_ROWS = (COLLISION, "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE")
 _ENDLESS = ("RECURSION_LEVEL_LIMIT_EXCEEDED", "RECURSION_ROW_LIMIT_EXCEEDED")
 _NO_MEMORY = "Not enough memory to build and broadcast"
+# Of a task of it, or how a cluster tells that an executor ended by it.
+_OUT_OF_MEMORY = re.compile(r"java\.lang\.OutOfMemoryError|exited with code 52\b")
 _TOO_LARGE = (OVERFLOW, "ARITHMETIC_OVERFLOW", "NUMERIC_VALUE_OUT_OF_RANGE")
 
 
@@ -381,6 +383,9 @@ def _fallback(message: str) -> Reason | None:
         return Reason("NOT_YET_IMPLEMENTED", told, details="cast them to string")
     if _DRIFT in message:
         return Reason("STATE_DRIFTED", "the stored state does not fit its sources")
+    if _OUT_OF_MEMORY.search(message):
+        told = "an executor's memory was too small for the change"
+        return Reason("OUT_OF_MEMORY", told, details=first)
     if _VALUE.search(message):
         told = "an expression failed on rows that the query does not bring together"
         return Reason("VALUE_ERROR", told, details=first)

@@ -40,6 +40,14 @@ THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 DEFAULT_PORT = 15002  # Spark's own
 _TRIES = 3  # within a second: enough for a server that is just about to answer
 _ADVICE = "The Spark at {url} runs with other settings, which only its restart can change."
+_WITHOUT_TLS = {
+    "CERTIFICATE_VERIFY_FAILED": "No authority that is known here vouches for the certificate of "
+    "{url}: name a file with its authority's in GRPC_DEFAULT_SSL_ROOTS_FILE_PATH, an environment "
+    "variable.",
+    "Hostname Verification": "The certificate of {url} is for another host's name.",
+    "andshake": "Nobody speaks TLS at {url}, which `use_ssl` or a token asks for.",
+}
+"""What gRPC says where there is no TLS, and what it means; the first one counts."""
 _ISOLATION = {
     "spark.sql.artifact.isolation.enabled": "false",
     "spark.sql.artifact.isolation.alwaysApplyClassloader": "false",
@@ -242,6 +250,10 @@ def _refusal(error: Exception, host: str, url: str, server: Resident | None) -> 
             "." if server is None else ", or leave it out for that of the resident Spark."
         )
     if name == "UNAVAILABLE":
+        text = errors.message_of(error)
+        for sign, meaning in _WITHOUT_TLS.items():
+            if sign in text:
+                return meaning.format(url=shown)
         advice = "Is it started? (dbt-sparkivm server start)" if host == "localhost" else ""
         return f"No Spark answers at {shown}. {advice}".strip()
     return f"No session at {shown}: {errors.render(errors.message_of(error))}"

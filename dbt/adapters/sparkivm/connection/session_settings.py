@@ -62,7 +62,7 @@ def apply(
             _try(key, partial(session.conf.unset, key))
     ignored = []
     for key, value in wanted.items():
-        if _comparable(started.settings.get(key)) == _comparable(value):
+        if _is_the_same(key, value, started.settings.get(key)):
             continue
         if may_be_of_a_session(key) and _try(key, partial(session.conf.set, key, value)):
             continue
@@ -73,9 +73,17 @@ def apply(
         logger.warning(f"{advice} Without effect: {', '.join(ignored)}")
 
 
-def _comparable(value: str | None) -> str | None:
-    """A value as Spark gives it back: it writes the URI of a local folder with one slash."""
-    return value.replace("file:///", "file:/") if value is not None else None
+def _is_the_same(key: str, value: str, actual: str | None) -> bool:
+    """Whether Spark took a value as it was given, and only gives it back in another form.
+
+    It writes the URI of a local folder with one slash, and its own options of Java before the
+    user's.
+    """
+    if actual is None:
+        return False
+    if key.endswith(".extraJavaOptions"):
+        return actual == value or actual.endswith(f" {value}")
+    return actual.replace("file:///", "file:/") == value.replace("file:///", "file:/")
 
 
 def _shown(key: str, value: str, actual: str) -> str:
