@@ -90,7 +90,7 @@ def start(
     if idle_minutes is not None:
         from dbt.adapters.sparkivm.server import idle  # not on Windows
 
-        idle.watch(folder, server.pid, idle_minutes)
+        idle.watch(folder, idle_minutes)
     return server
 
 
