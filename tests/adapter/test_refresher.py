@@ -136,3 +136,15 @@ def test_a_change_without_an_end_is_recomputed(limit: str) -> None:
     reason = refresher._fallback(f"[RECURSION_{limit}_LIMIT_EXCEEDED] reached")
     assert reason is not None
     assert reason.code == "RECURSION_LIMIT"
+
+
+def test_a_full_disk_is_told_and_no_rebuild_follows(monkeypatch: pytest.MonkeyPatch) -> None:
+    error = "[INTERNAL_ERROR] in a task: No space left on device SQLSTATE: XX000"
+    run = Run(monkeypatch, Kind.MERGE, error)
+    with pytest.raises(DbtRuntimeError) as failed:
+        run.refresh()
+    assert run.forced == [None]
+    told = failed.value.msg
+    assert told.startswith("m: nothing is half-written: ")
+    assert "The disk is full (No space left on device): make room" in told
+    assert error in told

@@ -238,7 +238,7 @@ def _open_metastore(credentials: SparkIvmCredentials, server: Resident) -> None:
     try:
         session.catalog.databaseExists("default")
     except Exception as error:
-        raise FailedToConnectError(errors.render(errors.message_of(error))) from None
+        raise FailedToConnectError(errors.explained(error)) from None
     finally:
         session.stop()
 
