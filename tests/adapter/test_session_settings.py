@@ -80,3 +80,12 @@ def test_a_uri_of_a_folder_is_the_same_with_one_slash_and_three(warnings: list[s
     started = Started({"spark.sql.warehouse.dir": "file:/a"})
     assert applied(started, {"spark.sql.warehouse.dir": "file:///a"}) == {}
     assert not warnings
+
+
+def test_options_of_a_jvm_are_the_same_behind_those_of_spark(warnings: list[str]) -> None:
+    key = "spark.driver.extraJavaOptions"
+    started = Started({key: "-Dspark.own=true -Xms3g"})
+    assert applied(started, {key: "-Xms3g"}, key) == {}
+    assert not warnings
+    applied(started, {key: "-Xms4g"}, key)
+    assert warnings == [f"Restart. Without effect: {key}=-Xms4g (it is -Dspark.own=true -Xms3g)"]

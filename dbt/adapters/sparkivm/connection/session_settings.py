@@ -62,7 +62,7 @@ def apply(
             _try(key, partial(session.conf.unset, key))
     ignored = []
     for key, value in wanted.items():
-        if _comparable(started.settings.get(key)) == _comparable(value):
+        if _has(started.settings.get(key), key, value):
             continue
         if may_be_of_a_session(key) and _try(key, partial(session.conf.set, key, value)):
             continue
@@ -73,9 +73,15 @@ def apply(
         logger.warning(f"{advice} Without effect: {', '.join(ignored)}")
 
 
-def _comparable(value: str | None) -> str | None:
-    """A value as Spark gives it back: it writes the URI of a local folder with one slash."""
-    return value.replace("file:///", "file:/") if value is not None else None
+def _has(actual: str | None, key: str, value: str) -> bool:
+    """Whether Spark has a setting, though it may write it in another way.
+
+    The URI of a local folder has one slash then, and a JVM's options stand behind Spark's own.
+    """
+    if actual is None:
+        return False
+    actual, value = actual.replace("file:///", "file:/"), value.replace("file:///", "file:/")
+    return actual == value or (key.endswith(".extraJavaOptions") and actual.endswith(f" {value}"))
 
 
 def _shown(key: str, value: str, actual: str) -> str:
