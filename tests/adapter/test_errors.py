@@ -155,3 +155,15 @@ def test_why_a_file_cannot_be_read_is_shown() -> None:
         "SQLSTATE: KD001",
         "file:/r/a.parquet is not a Parquet file",
     ]
+
+
+def test_a_spark_that_is_gone() -> None:
+    import grpc
+    from py4j.protocol import Py4JNetworkError
+
+    class Unavailable(grpc.RpcError):
+        def code(self) -> grpc.StatusCode:
+            return grpc.StatusCode.UNAVAILABLE
+
+    for error in (Unavailable(), ConnectionRefusedError(111, "refused"), Py4JNetworkError("empty")):
+        assert as_dbt_error(error).msg.startswith("Spark does not answer any more: its process")

@@ -32,6 +32,11 @@ _FULL_DISK = re.compile(
 )
 _DISK_ADVICE = "The disk is full"
 
+_GONE = (
+    "Spark does not answer any more: its process ended or was killed, or its machine cannot be "
+    "reached. Run again: what it was writing either happened as a whole or not at all."
+)
+
 _NAME = re.compile(r"\[INVALID_SCHEMA_OR_RELATION_NAME\]")
 _NAME_ADVICE = "Give the model another alias or schema."
 
@@ -63,6 +68,8 @@ def as_dbt_error(error: Exception) -> DbtRuntimeError:
 
 def explained(error: Exception) -> str:
     """What a person is told of an error that Spark raised: its message, and what it leaves out."""
+    if _is_gone(error):
+        return _GONE
     message, trace = render(message_of(error)), trace_of(error)
     if _WRAPPER.match(message):
         for cause in _causes(trace):
@@ -110,6 +117,14 @@ def _state(error: Exception, condition: str) -> str | None:
     return jvm.org.apache.spark.SparkThrowableHelper.getSqlState(condition)
 
 
+def _is_gone(error: Exception) -> bool:
+    """Whether there is no Spark any more that could have raised an error."""
+    if isinstance(error, ConnectionError) or type(error).__name__ == "Py4JNetworkError":
+        return True
+    ask = getattr(error, "getGrpcStatusCode", None) or getattr(error, "code", None)
+    return callable(ask) and getattr(ask(), "name", None) == "UNAVAILABLE"
+
+
 def is_sparks(error: Exception) -> bool:
     """Whether an error is Spark's, and not of Python code that called it."""
     module = type(error).__module__
@@ -135,7 +150,9 @@ def trace_of(error: Exception) -> str:
     """Java's stack trace, for the log; empty where there is none."""
     names = ("_stackTrace", "_stacktrace", "stackTrace")  # of Spark 4, of Connect, of Spark 3.5
     trace = next((told for name in names if (told := getattr(error, name, None))), None)
-    return str(trace) if trace else str(error) if hasattr(error, "java_exception") else ""
+    if trace:
+        return str(trace)
+    return str(error) if hasattr(error, "java_exception") or _is_gone(error) else ""
 
 
 def _causes(trace: str) -> list[str]:
