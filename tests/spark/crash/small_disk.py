@@ -24,16 +24,19 @@ class SmallDisk:
     It goes with the last process that sees it, so that nothing has to be unmounted.
 
     Args:
-        folder: Where to mount it; made if missing.
-        megabytes: Its size.
+        folder: Where it is.
     """
 
-    def __init__(self, folder: Path, megabytes: int) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._ballast = folder / "ballast"
-        folder.mkdir(exist_ok=True)
-        mount = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(folder)]
+
+    def mount(self, megabytes: int) -> SmallDisk:
+        """Make it, of this size."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        mount = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(self.folder)]
         subprocess.run(mount, check=True)
+        return self
 
     def leave(self, kilobytes: int) -> None:
         """Fill it, but for so much."""
