@@ -64,8 +64,8 @@ clean: ## Remove what tools and Spark leave behind (not .venv)
 test-spark: setup ## Run all of the tests on Spark, of which `make test` takes some
 	$(BIN)/python -m pytest tests/spark tests/integration --ivm-all-on-spark --ivm-kill --ivm-spark-examples 10 $(ARGS)
 
-test-crash: setup ## Kill KILLS=1000 runs at any statement, and processes while they write
-	$(BIN)/python -m pytest tests/spark/crash tests/spark/test_killed.py --ivm-kills $(KILLS) --ivm-kill $(ARGS)
+test-crash: setup ## Kill KILLS=1000 runs at any statement, and processes; fill disks, and fail tasks
+	$(BIN)/python -m pytest tests/spark/crash tests/spark/test_killed.py --ivm-all-on-spark --ivm-kills $(KILLS) --ivm-kill $(ARGS)
 
 test-conformance: setup ## Run dbt's own tests of adapters (ARGS='-k python' to choose)
 	$(BIN)/python -m pytest tests/conformance --ivm-conformance $(ARGS)

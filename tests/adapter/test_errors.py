@@ -6,7 +6,13 @@ import pytest
 from dbt.adapters.exceptions import FailedToConnectError
 from dbt_common.exceptions import DbtDatabaseError
 
-from dbt.adapters.sparkivm.diagnostics.errors import as_dbt_error, message_of, render, trace_of
+from dbt.adapters.sparkivm.diagnostics.errors import (
+    advised,
+    as_dbt_error,
+    message_of,
+    render,
+    trace_of,
+)
 
 
 def test_the_plan_goes_and_the_position_stays() -> None:
@@ -45,6 +51,19 @@ def test_javas_stack_goes() -> None:
     assert render(message) == "the cause"
 
 
+def test_what_javas_close_failed_with_as_well_goes() -> None:
+    message = (
+        "org.apache.spark.SparkException: Job aborted due to stage failure: Task 1 in stage 2.0 "
+        "failed 1 times, most recent failure: Lost task 1.0 in stage 2.0 (TID 7) (localhost "
+        "executor driver): java.io.IOException: the cause\n"
+        "\tat java.base/java.io.FileOutputStream.writeBytes(Native Method)\n"
+        "\tSuppressed: java.io.IOException: the cause\n"
+        "\t\t... 13 more\n"
+        "Driver stacktrace:"
+    )
+    assert render(message) == "the cause"
+
+
 def test_a_users_own_text_with_at_stays() -> None:
     assert (
         render("[USER_RAISED_EXCEPTION] boo\n at here") == "[USER_RAISED_EXCEPTION] boo\n at here"
@@ -62,7 +81,9 @@ def test_dbts_own_errors_stay(error: DbtDatabaseError) -> None:
     assert as_dbt_error(error) is error
 
 
-@pytest.mark.parametrize("name", ["a.b.SomeException: ", "(a.b.SomeException) "])
+@pytest.mark.parametrize(
+    "name", ["a.b.SomeException: ", "(a.b.SomeException) ", "a.FSError: java.io.IOException: "]
+)
 def test_the_class_of_an_error_goes(name: str) -> None:
     assert render(f"{name}[CODE] what happened") == "[CODE] what happened"
 
@@ -99,3 +120,50 @@ def test_what_failed_in_a_writing_task_is_shown() -> None:
         "select 1 / id\n"
         "       ^^^^^^"
     )
+
+
+FULL = "No space left on device"
+ADVICE = "The disk is full ({}): make room for Spark's tables, or for its temporary files "
+
+
+def test_a_full_disk_is_told_in_front() -> None:
+    told = as_dbt_error(ValueError(f"a.b.FSError: java.io.IOException: {FULL}")).msg
+    assert told.startswith(ADVICE.format(FULL))
+    assert told.endswith(f"\n{FULL}")
+    assert advised(told) == told
+    assert advised("[CODE] what") == "[CODE] what"
+
+
+def test_a_full_disk_that_only_the_trace_tells_of() -> None:
+    error = ValueError("HiveException: unable to alter table")
+    derby = "please check if the disk is full, or if a file system limit has been exceeded"
+    error._stackTrace = f"HiveException: ...\nCaused by: ERROR XSDG1: {derby}\n"  # type: ignore[attr-defined]
+    assert as_dbt_error(error).msg.startswith(ADVICE.format("check if the disk is full"))
+
+
+def test_why_a_file_cannot_be_read_is_shown() -> None:
+    error = ValueError("[TASK_WRITE_FAILED] Task failed while writing rows to x. SQLSTATE: 58030")
+    error._stackTrace = (  # type: ignore[attr-defined]
+        "Caused by: org.apache.spark.SparkException: [FAILED_READ_FILE.NO_HINT] Encountered error "
+        "while reading file file:/r/a.parquet.  SQLSTATE: KD001\n"
+        "\tat org.apache.spark.A.b(A.scala:1)\n"
+        "Caused by: java.lang.RuntimeException: file:/r/a.parquet is not a Parquet file\n"
+        "\tat org.apache.spark.A.b(A.scala:1)\n"
+    )
+    assert as_dbt_error(error).msg.splitlines()[1:] == [
+        "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file file:/r/a.parquet.  "
+        "SQLSTATE: KD001",
+        "file:/r/a.parquet is not a Parquet file",
+    ]
+
+
+def test_a_spark_that_is_gone() -> None:
+    import grpc
+    from py4j.protocol import Py4JNetworkError
+
+    class Unavailable(grpc.RpcError):
+        def code(self) -> grpc.StatusCode:
+            return grpc.StatusCode.UNAVAILABLE
+
+    for error in (Unavailable(), ConnectionRefusedError(111, "refused"), Py4JNetworkError("empty")):
+        assert as_dbt_error(error).msg.startswith("Spark does not answer any more: its process")

@@ -144,3 +144,15 @@ def test_a_change_that_fills_an_executors_memory_is_recomputed(told: str) -> Non
     assert reason is not None
     assert reason.code == "OUT_OF_MEMORY"
     assert refresher._fallback("Command exited with code 521") is None
+
+
+def test_a_full_disk_is_told_and_no_rebuild_follows(monkeypatch: pytest.MonkeyPatch) -> None:
+    error = "[INTERNAL_ERROR] in a task: No space left on device SQLSTATE: XX000"
+    run = Run(monkeypatch, Kind.MERGE, error)
+    with pytest.raises(DbtRuntimeError) as failed:
+        run.refresh()
+    assert run.forced == [None]
+    told = failed.value.msg
+    assert told.startswith("m: nothing is half-written: ")
+    assert "The disk is full (No space left on device): make room" in told
+    assert error in told

@@ -84,9 +84,7 @@ def ensure(folder: Path, **profile: object) -> None:
 
 def test_a_server_that_nobody_uses_ends(folder: Path) -> None:
     with living(folder):
-        found = resident.find(folder)
-        assert found is not None
-        idle.watch(folder, found.pid, A_SECOND)
+        idle.watch(folder, A_SECOND)
         assert within(20, lambda: not resident.is_locked(folder))
         assert "without use" in (folder / "server.log").read_text()
 
@@ -94,9 +92,7 @@ def test_a_server_that_nobody_uses_ends(folder: Path) -> None:
 def test_a_server_in_use_stays(folder: Path) -> None:
     use = Use(folder)
     with living(folder):
-        found = resident.find(folder)
-        assert found is not None
-        idle.watch(folder, found.pid, A_SECOND)
+        idle.watch(folder, A_SECOND)
         assert within(20, lambda: idle.is_watched(folder))
         assert not within(3, lambda: not resident.is_locked(folder))
         with another_user(folder):
@@ -108,11 +104,17 @@ def test_a_server_in_use_stays(folder: Path) -> None:
 
 def test_a_server_that_ends_is_watched_no_more(folder: Path) -> None:
     with living(folder):
-        found = resident.find(folder)
-        assert found is not None
-        idle.watch(folder, found.pid, 30)
+        idle.watch(folder, 30)
         assert within(20, lambda: idle.is_watched(folder))
     assert within(20, lambda: not idle.is_watched(folder))
+
+
+def test_one_in_place_of_a_killed_one_ends_too(folder: Path) -> None:
+    with living(folder):
+        idle.watch(folder, 4 * A_SECOND)
+        assert within(20, lambda: idle.is_watched(folder))
+    with living(folder):
+        assert within(20, lambda: not resident.is_locked(folder))
 
 
 def test_the_first_run_starts_one(folder: Path, started: list[float | None]) -> None:

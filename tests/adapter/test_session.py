@@ -7,12 +7,14 @@ import subprocess
 import sys
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from dbt.adapters.exceptions import FailedToConnectError
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.sparkivm.connection import metastore
 from dbt.adapters.sparkivm.connection.metastore import check_free, is_locked
 from dbt.adapters.sparkivm.connection.session import bind, literal
 
@@ -82,6 +84,18 @@ def test_a_metastore_that_another_process_holds(tmp_path: Path) -> None:
 def test_other_metastores_are_not_looked_at() -> None:
     check_free("jdbc:postgresql://host/metastore")
     check_free("")
+
+
+def test_a_metastore_on_a_full_disk_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hive waited for it for ever."""
+    url = f"jdbc:derby:;databaseName={tmp_path / 'new' / 'metastore'};create=true"
+    left = [100_000, 10_000_000]
+    monkeypatch.setattr(metastore.shutil, "disk_usage", lambda _: SimpleNamespace(free=left.pop(0)))
+    with pytest.raises(FailedToConnectError, match="The disk is full: 97 KB are left for the meta"):
+        check_free(url)
+    check_free(url)
 
 
 def test_derbys_error_is_known() -> None:

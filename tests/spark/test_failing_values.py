@@ -38,6 +38,23 @@ def test_a_group_that_fails_leaves_view_and_state(bench: Bench) -> None:
 
 
 @ANSI
+@pytest.mark.thorough
+@pytest.mark.parametrize("failing", ["cast(s as int)", "1 / length(trim('seven' from s))"])
+def test_a_row_that_fails_stops_the_run_until_it_is_deleted(bench: Bench, failing: str) -> None:
+    bench.table("r", "k int, s string", "(1, '7')")
+    view = bench.view(f"select k, {failing} as number from r")
+    before, commits = view.rows(), len(bench.history(view.state))
+    bench.sql("insert into r values (2, 'seven'), (3, '9')")
+    for _ in range(2):
+        with pytest.raises(Exception, match="m1: an expression of the query fails"):
+            view.run()
+        assert (view.rows(), len(bench.history(view.state))) == (before, commits)
+    bench.sql("delete from r where k = 2")
+    view.refresh()
+    view.refresh("noop")
+
+
+@ANSI
 def test_rows_that_came_and_went_fail_nothing(bench: Bench) -> None:
     bench.table("r", "k int, n int, d int, x double, s string", "(1, 10, 2, 0.0, '7')")
     bench.view("select k, n / d as ratio, cast(x as string) as x, s::int as number from r")

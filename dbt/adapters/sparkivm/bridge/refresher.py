@@ -23,6 +23,7 @@ from dbt.adapters.sparkivm.bridge.conf import (
 from dbt.adapters.sparkivm.bridge.dbt_status import count_warnings
 from dbt.adapters.sparkivm.bridge.response import RefreshResponse
 from dbt.adapters.sparkivm.bridge.warehouse import Query, Row, SparkWarehouse
+from dbt.adapters.sparkivm.diagnostics import errors
 from python_ivm.errors import Conflict
 from python_ivm.loops.run import Ask, Relation, Run
 from python_ivm.loops.signed_rounds import NotFollowed
@@ -72,6 +73,8 @@ _REFUSED = re.compile(r"Table does not support reads|SQLSTATE: (42\w{3}|0A000|XX
 _DRIFT = "CHECK constraint ivm_count"
 # Spark's errors of values, and those that a query raises itself (raise_error, assert_true).
 _VALUE = re.compile(r"SQLSTATE: (22\w{3}|P0001)")
+# The file that a task reads: of Spark 4, of Spark 3.5.
+_UNREADABLE = re.compile(r"rror while reading file (\S+?)\.?(?:\s|$)")
 _TWO_ROWS = (COLLISION, "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE")
 _ENDLESS = ("RECURSION_LEVEL_LIMIT_EXCEEDED", "RECURSION_ROW_LIMIT_EXCEEDED")
 _NO_MEMORY = "Not enough memory to build and broadcast"
@@ -139,11 +142,12 @@ class Refresher:
                 to make warnings errors.
             DbtRuntimeError: Spark's errors.
         """
-        steps = [self._carry_out(request, idle) if idle is not None else self._step(request)]
-        while steps[-1][0].again:
-            begun = None if request.full_refresh else request.full_refresh
-            request = replace(self._looked_at_again(request), full_refresh=begun)
-            steps.append(self._step(request))
+        with _full_disk(request.model):
+            steps = [self._carry_out(request, idle) if idle is not None else self._step(request)]
+            while steps[-1][0].again:
+                begun = None if request.full_refresh else request.full_refresh
+                request = replace(self._looked_at_again(request), full_refresh=begun)
+                steps.append(self._step(request))
         refresh = together([refresh for refresh, _ in steps]) if len(steps) > 1 else steps[0][0]
         counts = [written for _, written in steps if written is not None]
         written = sum(counts, Counts()) if counts else None
@@ -180,8 +184,11 @@ class Refresher:
                 last = rebuild or refresh.strategy is Strategy.FULL
                 if last and _VALUE.search(error.msg):
                     raise _failed(request.model, error) from error
-                if found is None or last:
-                    raise
+                if found is None or last or errors.tells_of_full_disk(error.msg):
+                    file = _UNREADABLE.search(error.msg)
+                    if file is None:
+                        raise
+                    raise self._unreadable(request, refresh, file[1], error) from error
                 forced = forced or found
                 rebuild = refresh.strategy is Strategy.RECOMPUTE
         raise Conflict(
@@ -189,6 +196,29 @@ class Refresher:
             model=request.model,
             hint="Let only one run at a time refresh it, then run again.",
         )
+
+    def _unreadable(
+        self, request: Request, refresh: Refresh, file: str, error: DbtRuntimeError
+    ) -> DbtDatabaseError:
+        """The error of a file that is gone or broken, with the table that it belongs to."""
+        sources = [tuple(read.source.split(".")) for read in refresh.reads]
+        table = next((t for t in (request.state, *sources) if self._has(t, file)), None)
+        if table == request.state:
+            what, advice = "the state", "rebuild it by --full-refresh"
+        else:
+            what = ".".join(table) if table else "a source"
+            advice = f"bring the file back, or write {what} anew, and run again"
+        return DbtDatabaseError(
+            f"{request.model}: a file of {what} cannot be read. Nothing was written, and a view "
+            f"that stood stays as it was: {advice}. {error.msg}"
+        )
+
+    def _has(self, table: tuple[str, ...], file: str) -> bool:
+        """Whether a file lies in a table's folder."""
+        try:
+            return file.startswith(f"{self._warehouse.location(table)}/")
+        except DbtRuntimeError:  # no such table yet
+            return False
 
     def run(self, request: Request, statements: Iterable[Statement]) -> None:
         """Carry out what is no refresh.
@@ -338,6 +368,20 @@ def _conflicts(model: str) -> Generator[None, None, None]:
         if any(sign in str(error) for sign in _CONFLICT):
             raise Conflict(str(error), model=model) from error
         raise
+
+
+@contextmanager
+def _full_disk(model: str) -> Generator[None, None, None]:
+    """Say of a disk that ran full what it costs."""
+    try:
+        yield
+    except DbtRuntimeError as error:
+        if not errors.tells_of_full_disk(error.msg):
+            raise
+        raise DbtDatabaseError(
+            f"{model}: nothing is half-written: readers see the rows of before, or all of the new "
+            f"ones. {errors.advised(error.msg)}"
+        ) from error
 
 
 def _failed(model: str, error: DbtRuntimeError) -> DbtDatabaseError:

@@ -256,7 +256,7 @@ def _refusal(error: Exception, host: str, url: str, server: Resident | None) -> 
                 return meaning.format(url=shown)
         advice = "Is it started? (dbt-sparkivm server start)" if host == "localhost" else ""
         return f"No Spark answers at {shown}. {advice}".strip()
-    return f"No session at {shown}: {errors.render(errors.message_of(error))}"
+    return f"No session at {shown}: {errors.explained(error)}"
 
 
 def _shown(url: str) -> str:

@@ -117,7 +117,7 @@ def _open_metastore(process: _Process, folder: Path) -> None:
         if metastore.is_locked(trace):
             message = metastore.locked_message(url, resident.holder(folder))
         else:
-            message = errors.render(errors.message_of(error))
+            message = errors.explained(error)
         raise FailedToConnectError(message) from None
     process.ready = True
 

@@ -65,7 +65,7 @@ def root_session(settings: Mapping[str, str], folder: Path) -> tuple[SparkSessio
             raise
         raise FailedToConnectError(start_failure(log, start)) from None
     except Exception as error:
-        message = errors.render(errors.message_of(error))
+        message = errors.explained(error)
         raise FailedToConnectError(f"Spark does not start: {message}\nIts log: {log}") from None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -14,22 +15,25 @@ from dbt.adapters.sparkivm.connection.settings import CATALOG, METASTORE_URIS, M
 _LOCKED = re.compile(r"XSDB6|Another instance of Derby may have already booted")
 # In a JDBC URL a user and a password can stand before an `@`, and after a `;` or `?`.
 _LOGIN = re.compile(r"^(jdbc:(?:\w+:)+(?://)?).*@")
+# Derby's next log has a megabyte from its beginning.
+_ROOM = 2 * 1024 * 1024
 _DATABASE = re.compile(r"^jdbc:derby:.*databaseName=([^;]+)")
 
 
 def check_free(url: str, resident: str | None = None) -> None:
-    """Refuse early what Spark would refuse after half a minute of retries.
+    """Refuse early what Spark would refuse after half a minute of retries, or wait for for ever.
 
     Args:
         url: the metastore's JDBC URL; nothing is checked if it is not an embedded Derby.
         resident: how to call the project's resident Spark, if it runs.
 
     Raises:
-        FailedToConnectError: another process has the database open.
+        FailedToConnectError: its disk is full, or another process has the database open.
     """
     match = _DATABASE.match(url)
     if match is None:
         return
+    _check_room(Path(match[1]))
     lock = Path(match[1]) / "dbex.lck"
     try:
         import fcntl  # not on Windows: there Derby itself refuses
@@ -42,6 +46,17 @@ def check_free(url: str, resident: str | None = None) -> None:
         return
     except OSError:
         raise FailedToConnectError(locked_message(url, resident)) from None
+
+
+def _check_room(database: Path) -> None:
+    """Refuse a disk on which Derby cannot begin its next log."""
+    folder = next(place for place in (database, *database.parents) if place.exists())
+    room = shutil.disk_usage(folder).free
+    if room < _ROOM:
+        raise FailedToConnectError(
+            f"The disk is full: {room // 1024} KB are left for the metastore ({database}), which "
+            f"takes {_ROOM // 1024} KB to start. Make room, and run again."
+        )
 
 
 def place(settings: Mapping[str, str]) -> str:

@@ -138,6 +138,8 @@ def _local_defaults(master: str, known: Mapping[str, str], folder: Path) -> dict
     own_metastore = any(known.get(key) for key in _OTHER_METASTORE)
     if known.get(CATALOG, "hive") == "hive" and not own_metastore:
         settings[METASTORE_URL] = f"jdbc:derby:;databaseName={folder / 'metastore'};create=true"
+        # Connections are lost where Derby's disk is full, and Hive would wait for ever for them.
+        settings["spark.hadoop.datanucleus.connectionPool.maxWait"] = "10000"
     return settings
 
 

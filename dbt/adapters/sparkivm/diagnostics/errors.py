@@ -10,17 +10,31 @@ from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 _CONTEXT_LINES = 2
 _POINTER = re.compile(r"^-*\^+-*$")
 _SQL_HEADER = re.compile(r"^== SQL.*==$")
-_STACK_LINE = re.compile(r"^\s*(at \S+\(.*\)|\.\.\. \d+ more|(Driver|JVM) stacktrace:.*)$")
+_STACK_LINE = re.compile(
+    r"^\s*(at \S+\(.*\)|\.\.\. \d+ more|(Driver|JVM) stacktrace:.*)$|^\s+Suppressed: "
+)
 # "...; line 1 pos 7;" is followed by the logical plan, of any length.
 _PLAN = re.compile(r"(; line \d+ pos \d+)?;\n(?=['+!:A-Z]).*", re.DOTALL)
 _TASK_FAILED = re.compile(r"^Job aborted due to stage failure: .*?\): ", re.DOTALL)
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\]")
 # "a.b.SomeException: ..." of this process's Spark, "(a.b.SomeException) ..." of Spark Connect.
-_CLASS_NAME = re.compile(r"^(\()?(?:[a-z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error)(?(1)\)|:) (?=\S)")
-# Says where something failed, and not what: that is the last cause in the trace.
-_WRAPPER = re.compile(r"^\[TASK_WRITE_FAILED\]")
+_CLASS = r"(?:[a-z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error)"
+_CLASS_NAMES = re.compile(rf"^(?:\({_CLASS}\) |{_CLASS}: )+(?=\S)")
+# Say where something failed, and not what: that is in the causes of the trace.
+_WRAPPER = re.compile(r"^\[(TASK_WRITE_FAILED|FAILED_READ_FILE\.NO_HINT)\]")
 _CAUSE = re.compile(
     r"^Caused by: (.*?)(?=^\s+at |^\s*\.\.\. \d+ more|\Z)", re.DOTALL | re.MULTILINE
+)
+# Of Linux and macOS, of a quota, of Windows, of Derby.
+_FULL_DISK = re.compile(
+    r"No space left on device|Disk quota exceeded|not enough space on the disk"
+    r"|check if the disk is full"
+)
+_DISK_ADVICE = "The disk is full"
+
+_GONE = (
+    "Spark does not answer any more: its process ended or was killed, or its machine cannot be "
+    "reached. Run again: what it was writing either happened as a whole or not at all."
 )
 
 _NAME = re.compile(r"\[INVALID_SCHEMA_OR_RELATION_NAME\]")
@@ -49,10 +63,32 @@ def as_dbt_error(error: Exception) -> DbtRuntimeError:
     """
     if isinstance(error, DbtRuntimeError):
         return error
-    message = render(message_of(error))
+    return DbtDatabaseError(_with_state(explained(error), error))
+
+
+def explained(error: Exception) -> str:
+    """What a person is told of an error that Spark raised: its message, and what it leaves out."""
+    if _is_gone(error):
+        return _GONE
+    message, trace = render(message_of(error)), trace_of(error)
     if _WRAPPER.match(message):
-        message = "\n".join([message, *_causes(trace_of(error))[-1:]])
-    return DbtDatabaseError(_with_state(message, error))
+        for cause in _causes(trace):
+            message += f"\n{cause}" if cause not in message else ""
+    return advised(message, trace)
+
+
+def advised(message: str, trace: str = "") -> str:
+    """A message, with what to do in front where it or its trace tells of a full disk."""
+    full = _FULL_DISK.search(message) or _FULL_DISK.search(trace)
+    if full is None or message.startswith(_DISK_ADVICE):
+        return message
+    where = "make room for Spark's tables, or for its temporary files (spark.local.dir)"
+    return f"{_DISK_ADVICE} ({full[0]}): {where}, and run again.\n{message}"
+
+
+def tells_of_full_disk(message: str) -> bool:
+    """Whether a message says that a disk is full."""
+    return bool(_FULL_DISK.search(message))
 
 
 def _with_state(message: str, error: Exception) -> str:
@@ -81,6 +117,14 @@ def _state(error: Exception, condition: str) -> str | None:
     return jvm.org.apache.spark.SparkThrowableHelper.getSqlState(condition)
 
 
+def _is_gone(error: Exception) -> bool:
+    """Whether there is no Spark any more that could have raised an error."""
+    if isinstance(error, ConnectionError) or type(error).__name__ == "Py4JNetworkError":
+        return True
+    ask = getattr(error, "getGrpcStatusCode", None) or getattr(error, "code", None)
+    return callable(ask) and getattr(ask(), "name", None) == "UNAVAILABLE"
+
+
 def is_sparks(error: Exception) -> bool:
     """Whether an error is Spark's, and not of Python code that called it."""
     module = type(error).__module__
@@ -106,12 +150,15 @@ def trace_of(error: Exception) -> str:
     """Java's stack trace, for the log; empty where there is none."""
     names = ("_stackTrace", "_stacktrace", "stackTrace")  # of Spark 4, of Connect, of Spark 3.5
     trace = next((told for name in names if (told := getattr(error, name, None))), None)
-    return str(trace) if trace else str(error) if hasattr(error, "java_exception") else ""
+    if trace:
+        return str(trace)
+    return str(error) if hasattr(error, "java_exception") or _is_gone(error) else ""
 
 
 def _causes(trace: str) -> list[str]:
-    """The messages of what caused an error, the first cause last."""
-    return [render(found) for found in _CAUSE.findall(trace)]
+    """The messages of what caused an error: the last one with a condition, and the first cause."""
+    found = [render(cause) for cause in _CAUSE.findall(trace)]
+    return [cause for cause in found[:-1] if _CONDITION.match(cause)][-1:] + found[-1:]
 
 
 def render(message: str) -> str:
@@ -124,8 +171,8 @@ def render(message: str) -> str:
     if not any(_SQL_HEADER.match(line) for line in lines):
         lines = _PLAN.sub(lambda match: match[1] or "", "\n".join(lines)).splitlines()
     text = "\n".join(_shorten_quoted_sql(lines)).strip()
-    text = _TASK_FAILED.sub("", text)
-    text = _CLASS_NAME.sub("", text)
+    text = _TASK_FAILED.sub("", _CLASS_NAMES.sub("", text))
+    text = _CLASS_NAMES.sub("", text)
     return f"{text}\n{_NAME_ADVICE}" if _NAME.match(text) else text
 
 

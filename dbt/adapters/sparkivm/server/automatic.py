@@ -49,7 +49,7 @@ def ensure(credentials: SparkIvmCredentials) -> None:
             except lifecycle.RunsAlready:
                 _found(folder)  # another process was faster
         elif server.idle_minutes is not None and not idle.is_watched(folder):
-            idle.watch(folder, server.pid, server.idle_minutes)
+            idle.watch(folder, server.idle_minutes)
 
 
 def leave_none(folder: Path) -> None:

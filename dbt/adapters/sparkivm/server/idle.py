@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import os
 import signal
 import subprocess
@@ -19,17 +20,16 @@ _POLL = 2.0  # seconds
 _WATCHES = "server.idle"
 
 
-def watch(folder: Path, pid: int, minutes: float) -> None:
+def watch(folder: Path, minutes: float) -> None:
     """Have a resident Spark end after some time without use.
 
     Args:
         folder: `.sparkivm` of the project.
-        pid: the server's process.
         minutes: how long it may be idle.
     """
     with (folder / "server.log").open("ab") as log:
         subprocess.Popen(
-            [sys.executable, "-I", "-S", __file__, str(folder), str(pid), str(minutes)],
+            [sys.executable, "-I", "-S", __file__, str(folder), str(minutes)],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -63,8 +63,11 @@ def _runs(server: int) -> bool:
     return False
 
 
-def _run(folder: Path, pid: int, minutes: float) -> None:
-    """Look at the server until it has ended, or was idle for so long."""
+def _run(folder: Path, minutes: float) -> None:
+    """Look at the server until it has ended, or was idle for so long.
+
+    It may have been killed meanwhile, and another one started in its place.
+    """
     watches = os.open(folder / _WATCHES, os.O_RDWR | os.O_CREAT, 0o600)
     if not _locked(watches, exclusive=True):
         return  # another one looks at it
@@ -80,13 +83,17 @@ def _run(folder: Path, pid: int, minutes: float) -> None:
         idle = time.time() - max(used, os.fstat(users).st_mtime)
         if idle >= minutes * 60:
             print(f"Ended after {minutes:g} minutes without use.", flush=True)
-            _end(pid, server)
+            _end(server)
             return
         fcntl.flock(users, fcntl.LOCK_UN)
 
 
-def _end(pid: int, server: int) -> None:
-    """End the server's process; while its lock is held, the number is its own."""
+def _end(server: int) -> None:
+    """End the process that the server's file names; while its lock is held, the number is its own.
+
+    Nobody starts one meanwhile, as who comes has to wait.
+    """
+    pid = json.loads(os.pread(server, os.fstat(server).st_size, 0))["pid"]
     for number in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, number)
@@ -98,4 +105,4 @@ def _end(pid: int, server: int) -> None:
 
 
 if __name__ == "__main__":
-    _run(Path(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]))
+    _run(Path(sys.argv[1]), float(sys.argv[2]))

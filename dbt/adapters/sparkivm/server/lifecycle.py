@@ -90,7 +90,7 @@ def start(
     if idle_minutes is not None:
         from dbt.adapters.sparkivm.server import idle  # not on Windows
 
-        idle.watch(folder, server.pid, idle_minutes)
+        idle.watch(folder, idle_minutes)
     return server
 
 
@@ -238,7 +238,7 @@ def _open_metastore(credentials: SparkIvmCredentials, server: Resident) -> None:
     try:
         session.catalog.databaseExists("default")
     except Exception as error:
-        raise FailedToConnectError(errors.render(errors.message_of(error))) from None
+        raise FailedToConnectError(errors.explained(error)) from None
     finally:
         session.stop()
 
