@@ -21,7 +21,8 @@ READS = {"sums": ["source.x"], "above": ["model.sums"], "bag": ["source.x"], "sh
 
 def node(name: str, materialized: str, *reads: str, **config: Any) -> dict[str, Any]:
     return {
-        "name": name, "alias": name, "schema": "s", "database": None, "language": "sql",
+        "unique_id": f"model.{name}", "name": name, "alias": name,
+        "schema": "s", "database": None, "language": "sql",
         "resource_type": "model", "config": {"materialized": materialized, **config},
         "depends_on": {"nodes": list(reads)},
     }  # fmt: skip

@@ -85,6 +85,23 @@ def test_drawings_are_made_once(
     assert made.count("bag") == 2, "what is kept is broken"
 
 
+def test_a_page_asks_for_each_model_once(
+    adapter: Adapter, selected: dict[str, Any], graph: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    run_all(adapter)
+    asked: list[str] = []
+    ask = adapter.ivm_request
+
+    def counted(model: Any, *given: Any, **more: Any) -> Any:
+        asked.append(model["name"])
+        return ask(model, *given, **more)
+
+    monkeypatch.setattr(adapter, "ivm_request", counted)
+    pages.contents(adapter, graph, selected)
+    assert sorted(asked) == sorted(MODELS)
+
+
 def test_a_page_needs_nothing_but_itself(
     adapter: Adapter, selected: dict[str, Any], tmp_path: Path
 ) -> None:

@@ -21,7 +21,7 @@ _DATABASE = re.compile(r"^jdbc:derby:.*databaseName=([^;]+)")
 
 
 def check_free(url: str, resident: str | None = None) -> None:
-    """Refuse early what Spark would refuse after half a minute of retries, or wait for for ever.
+    """Refuse early what Spark would refuse after half a minute of retries, or never answer.
 
     Args:
         url: the metastore's JDBC URL; nothing is checked if it is not an embedded Derby.

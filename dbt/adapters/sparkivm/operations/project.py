@@ -68,7 +68,8 @@ def _selected(arguments: Sequence[str]) -> list[str]:
     from dbt.cli.main import dbtRunner  # which imports all of dbt
 
     listed = ["ls", "--resource-type", "model", "--output", "json", "--output-keys", "unique_id"]
-    outcome = dbtRunner(callbacks=[_teller()]).invoke(["--log-level", "none", *listed, *arguments])
+    quiet = ["--log-level", "none", "--no-write-json"]
+    outcome = dbtRunner(callbacks=[_teller()]).invoke([*quiet, *listed, *arguments])
     if outcome.exception is not None:
         raise click.ClickException(str(outcome.exception))
     if not isinstance(outcome.result, list):
