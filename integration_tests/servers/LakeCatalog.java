@@ -1,8 +1,8 @@
 package sparkivm.testing;
 
 import java.util.Arrays;
-import java.util.Collections;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.sql.catalyst.analysis.NoSuchNamespaceException;
 import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
@@ -25,10 +25,20 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 public class LakeCatalog implements RelationCatalog, StagingTableCatalog, SupportsNamespaces {
   private static final Map<String, View> VIEWS = new ConcurrentHashMap<>();
   private String name;
+  private String refused;
 
+  /** Options: `refuses`, `reads` or `writes`, what nobody may do. */
   @Override
   public void initialize(String name, CaseInsensitiveStringMap options) {
     this.name = name;
+    this.refused = options.getOrDefault("refuses", "");
+  }
+
+  private void ask(String what, Identifier ident) {
+    if (what.equals(refused)) {
+      String told = "PERMISSION_DENIED: no %s of %s.%s";
+      throw new SecurityException(String.format(told, what, name, ident));
+    }
   }
 
   @Override
@@ -87,13 +97,22 @@ public class LakeCatalog implements RelationCatalog, StagingTableCatalog, Suppor
 
   @Override
   public Relation loadRelation(Identifier ident) throws NoSuchTableException {
+    ask("reads", ident);
     View view = VIEWS.get(key(ident));
     return view != null ? view : (Relation) delta().loadTable(inner(ident));
   }
 
   @Override
   public Table loadTable(Identifier ident) throws NoSuchTableException {
+    ask("reads", ident);
     return delta().loadTable(inner(ident));
+  }
+
+  @Override
+  public Table loadTable(Identifier ident, Set<TableWritePrivilege> privileges)
+      throws NoSuchTableException {
+    ask("writes", ident);
+    return delta().loadTable(inner(ident), privileges);
   }
 
   @Override
@@ -115,16 +134,19 @@ public class LakeCatalog implements RelationCatalog, StagingTableCatalog, Suppor
   public Table createTable(
       Identifier ident, Column[] columns, Transform[] partitions, Map<String, String> properties)
       throws TableAlreadyExistsException, NoSuchNamespaceException {
+    ask("writes", ident);
     return delta().createTable(inner(ident), columns, partitions, properties);
   }
 
   @Override
   public Table alterTable(Identifier ident, TableChange... changes) throws NoSuchTableException {
+    ask("writes", ident);
     return delta().alterTable(inner(ident), changes);
   }
 
   @Override
   public boolean dropTable(Identifier ident) {
+    ask("writes", ident);
     return delta().dropTable(inner(ident));
   }
 
@@ -138,6 +160,7 @@ public class LakeCatalog implements RelationCatalog, StagingTableCatalog, Suppor
   public StagedTable stageCreate(
       Identifier ident, Column[] columns, Transform[] partitions, Map<String, String> properties)
       throws TableAlreadyExistsException, NoSuchNamespaceException {
+    ask("writes", ident);
     return delta().stageCreate(inner(ident), columns, partitions, properties);
   }
 
@@ -145,6 +168,7 @@ public class LakeCatalog implements RelationCatalog, StagingTableCatalog, Suppor
   public StagedTable stageReplace(
       Identifier ident, Column[] columns, Transform[] partitions, Map<String, String> properties)
       throws NoSuchNamespaceException, NoSuchTableException {
+    ask("writes", ident);
     return delta().stageReplace(inner(ident), columns, partitions, properties);
   }
 
@@ -152,6 +176,7 @@ public class LakeCatalog implements RelationCatalog, StagingTableCatalog, Suppor
   public StagedTable stageCreateOrReplace(
       Identifier ident, Column[] columns, Transform[] partitions, Map<String, String> properties)
       throws NoSuchNamespaceException {
+    ask("writes", ident);
     return delta().stageCreateOrReplace(inner(ident), columns, partitions, properties);
   }
 
@@ -168,6 +193,7 @@ public class LakeCatalog implements RelationCatalog, StagingTableCatalog, Suppor
 
   @Override
   public View createView(Identifier ident, View view) throws ViewAlreadyExistsException {
+    ask("writes", ident);
     if (VIEWS.putIfAbsent(key(ident), view) != null) {
       throw new ViewAlreadyExistsException(ident);
     }
@@ -176,6 +202,7 @@ public class LakeCatalog implements RelationCatalog, StagingTableCatalog, Suppor
 
   @Override
   public View replaceView(Identifier ident, View view) throws NoSuchViewException {
+    ask("writes", ident);
     if (VIEWS.replace(key(ident), view) == null) {
       throw new NoSuchViewException(ident);
     }

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import yaml
 from dbt_common.exceptions import CompilationError
 
 from dbt.adapters.sparkivm.prefetched.reading import look
@@ -116,6 +117,39 @@ def test_a_project_that_lives_in_another_catalog(
     for operation in ("ivm_preview", "ivm_status", "ivm_maintain", "ivm_audit"):
         told = project.dbt("run-operation", operation)
         assert told.success and "revenue" in told.log, told.log
+
+
+def refusing(project: DbtProject, catalog: str = "", what: str = "") -> DbtProject:
+    """The project, with a catalog that may not be read or written; without one all is allowed."""
+    parameters = project.target["server_side_parameters"]
+    for key in [key for key in parameters if key.endswith(".refuses")]:
+        del parameters[key]
+    if catalog:
+        parameters[f"spark.sql.catalog.{catalog}.refuses"] = what
+    profile = {"project": {"target": "test", "outputs": {"test": project.target}}}
+    return project.write({"profiles.yml": yaml.safe_dump(profile)})
+
+
+def test_what_nobody_may_do_is_told_and_does_no_harm(
+    make_project: MakeProject, catalogs: dict[str, str]
+) -> None:
+    """A catalog refuses to be written, another one to be read; then both allow it again."""
+    project = make_project(settings=catalogs, target={"database": "mart"})
+    sell(project)
+    assert project.dbt("seed").success
+    first = refusing(project, "mart", "writes").dbt("run")
+    assert "PERMISSION_DENIED: no writes of mart." in first.message("revenue")
+    assert refusing(project).dbt("build").success
+    project.sql(f"insert into lake.{project.schema}.orders values (3, 2, 7)")
+    for catalog, what in (("mart", "writes"), ("lake", "reads")):
+        message = refusing(project, catalog, what).dbt("run").message("revenue")
+        assert f"PERMISSION_DENIED: no {what} of {catalog}." in message
+        assert "grant what is missing, and run again" in message
+        assert project.sql("select * from revenue") == [("Ann", 2, 30)]
+    again = refusing(project).run()
+    assert again.response("revenue")["strategy"] == "incremental"
+    assert sorted(project.sql("select * from revenue")) == [("Ann", 2, 30), ("Bob", 1, 7)]
+    assert project.dbt("test").success
 
 
 def config(kind: str, database: str | None, name: str = "m") -> SimpleNamespace:

@@ -9,6 +9,7 @@ from dbt_common.exceptions import DbtDatabaseError
 from dbt.adapters.sparkivm.diagnostics.errors import (
     advised,
     as_dbt_error,
+    is_hopeless,
     message_of,
     render,
     trace_of,
@@ -167,3 +168,24 @@ def test_a_spark_that_is_gone() -> None:
 
     for error in (Unavailable(), ConnectionRefusedError(111, "refused"), Py4JNetworkError("empty")):
         assert as_dbt_error(error).msg.startswith("Spark does not answer any more: its process")
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "PERMISSION_DENIED: User does not have SELECT on Table 'a'.",
+        "[INSUFFICIENT_PERMISSIONS] Insufficient privileges: no. SQLSTATE: 42501",
+        'Permission denied: user=dbt, access=WRITE, inode="/warehouse"',
+        "s3a://b/t: getFileStatus: AccessDenied",
+    ],
+)
+def test_a_missing_privilege_is_explained(told: str) -> None:
+    shown = advised(told)
+    assert shown.startswith(told) and "grant what is missing, and run again" in shown
+    assert advised(shown) == shown
+    assert is_hopeless(told)
+
+
+def test_other_errors_get_no_advice() -> None:
+    assert advised("[DIVIDE_BY_ZERO] no. SQLSTATE: 22012") == "[DIVIDE_BY_ZERO] no. SQLSTATE: 22012"
+    assert not is_hopeless("[DIVIDE_BY_ZERO] no. SQLSTATE: 22012")

@@ -146,6 +146,13 @@ def test_a_change_that_fills_an_executors_memory_is_recomputed(told: str) -> Non
     assert refresher._fallback("Command exited with code 521") is None
 
 
+def test_no_rebuild_follows_where_a_privilege_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Run(monkeypatch, Kind.MERGE, "[INSUFFICIENT_PERMISSIONS] no. SQLSTATE: 42501")
+    with pytest.raises(DbtRuntimeError, match="INSUFFICIENT_PERMISSIONS"):
+        run.refresh()
+    assert run.forced == [None]
+
+
 def test_a_full_disk_is_told_and_no_rebuild_follows(monkeypatch: pytest.MonkeyPatch) -> None:
     error = "[INTERNAL_ERROR] in a task: No space left on device SQLSTATE: XX000"
     run = Run(monkeypatch, Kind.MERGE, error)

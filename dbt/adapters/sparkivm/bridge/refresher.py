@@ -184,7 +184,10 @@ class Refresher:
                 last = rebuild or refresh.strategy is Strategy.FULL
                 if last and _VALUE.search(error.msg):
                     raise _failed(request.model, error) from error
-                if found is None or last or errors.tells_of_full_disk(error.msg):
+                hopeless = errors.tells_of_full_disk(error.msg) or errors.tells_of_refusal(
+                    error.msg
+                )
+                if found is None or last or hopeless:
                     file = _UNREADABLE.search(error.msg)
                     if file is None:
                         raise

@@ -31,6 +31,16 @@ _FULL_DISK = re.compile(
     r"|check if the disk is full"
 )
 _DISK_ADVICE = "The disk is full"
+# Of Spark and Unity Catalog, of Hive and HDFS, of S3, of a file system.
+_FORBIDDEN = re.compile(
+    r"PERMISSION_DENIED|INSUFFICIENT_(?:PERMISSIONS|PRIVILEGES)|SQLSTATE: 42501"
+    r"|AccessControlException|AccessDenied|Permission denied|Read-only file system"
+)
+_PRIVILEGES = (
+    "dbt's user may not do this. It needs SELECT on what a model reads, and CREATE TABLE, CREATE "
+    "VIEW, MODIFY and DROP in the schemas of views and states: grant what is missing, and run "
+    "again."
+)
 
 _GONE = (
     "Spark does not answer any more: its process ended or was killed, or its machine cannot be "
@@ -78,9 +88,12 @@ def explained(error: Exception) -> str:
 
 
 def advised(message: str, trace: str = "") -> str:
-    """A message, with what to do in front where it or its trace tells of a full disk."""
+    """A message, with what to do if it or its trace tells of a full disk, or of a refusal."""
     full = _FULL_DISK.search(message) or _FULL_DISK.search(trace)
-    if full is None or message.startswith(_DISK_ADVICE):
+    if full is None:
+        refused = _FORBIDDEN.search(message) is not None and _PRIVILEGES not in message
+        return f"{message}\n{_PRIVILEGES}" if refused else message
+    if message.startswith(_DISK_ADVICE):
         return message
     where = "make room for Spark's tables, or for its temporary files (spark.local.dir)"
     return f"{_DISK_ADVICE} ({full[0]}): {where}, and run again.\n{message}"
@@ -89,6 +102,11 @@ def advised(message: str, trace: str = "") -> str:
 def tells_of_full_disk(message: str) -> bool:
     """Whether a message says that a disk is full."""
     return bool(_FULL_DISK.search(message))
+
+
+def is_hopeless(message: str) -> bool:
+    """Whether no other statement would fare better: a disk is full, or a privilege is missing."""
+    return tells_of_full_disk(message) or _FORBIDDEN.search(message) is not None
 
 
 def _with_state(message: str, error: Exception) -> str:

@@ -1,0 +1,114 @@
+"""Many small refreshes of two equal views, of which one's state is maintained.
+
+`make bench-upkeep ARGS='--refreshes 10000'` inserts two rows into a table, of a new group and of an
+old one, refreshes both views, and does so again and again in one process. From time to time it
+prints how long the refreshes since the last print took, how long it takes to read each view, and
+how many files each state has; at the end it compares both views with the query.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from dbt.adapters.sparkivm.connection.in_process import new_session
+from dbt.adapters.sparkivm.credentials import SparkIvmCredentials
+from python_ivm.operate.maintenance import maintenance
+from tests.spark.workbench import Bench, View, refresher
+
+SUMS = "select k, count(*) as n, sum(v) as s from r group by k"
+GROUPS = 1000
+READS = 5
+
+
+class Lane:
+    """One of the views, and how long its refreshes took.
+
+    Args:
+        view: The view.
+        maintained: Whether what its state needs is done after each refresh, as
+            `ivm_auto_maintain` does.
+    """
+
+    def __init__(self, view: View, maintained: bool) -> None:
+        """Take the view."""
+        self.view, self._maintained = view, maintained
+        self.took: list[float] = []
+        self.upkeep: list[float] = []
+
+    def refresh(self) -> None:
+        """Refresh once, and maintain what needs it.
+
+        Raises:
+            AssertionError: If the change was not followed.
+        """
+        outcome, took = timed(self.view.run)
+        assert outcome.refresh.strategy.value == "incremental", outcome.refresh
+        self.took.append(took)
+        if self._maintained:
+            self.upkeep.append(timed(self._maintain)[1])
+
+    def _maintain(self) -> None:
+        bench, request = self.view.bench, self.view.request()
+        run = refresher(bench.query)
+        planned = maintenance(request, run._warehouse, round(time.time() * 1000))
+        if planned.statements:
+            run.run(request, planned.statements)
+
+    def told(self) -> dict[str, Any]:
+        """The figures since the last call."""
+        bench = self.view.bench
+        count = f"select count(*), sum(s) from {self.view.name}"
+        read = median(timed(lambda: bench.sql(count))[1] for _ in range(READS))
+        detail = bench.query(f"describe detail {self.view.state}")[0]
+        upkeep = round(sum(self.upkeep) / max(1, len(self.upkeep)), 3)
+        figures = {
+            "refresh": round(median(self.took), 3), "maintenance, mean": upkeep,
+            "read": round(read, 3), "files": detail["numFiles"],
+        }  # fmt: skip
+        self.took, self.upkeep = [], []
+        return figures if self._maintained else {k: v for k, v in figures.items() if "," not in k}
+
+
+def timed(work: Any) -> tuple[Any, float]:
+    """What something gives, and the seconds that it takes."""
+    began = time.perf_counter()
+    return work(), time.perf_counter() - began
+
+
+def main() -> None:
+    """Refresh, and print the figures as lines of JSON."""
+    parser = argparse.ArgumentParser(prog="benchmarks.upkeep", description=__doc__)
+    parser.add_argument("--refreshes", type=int, default=1000)
+    parser.add_argument("--every", type=int, default=100, help="print after so many")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="sparkivm-upkeep-") as place:
+        profile = {"method": "session", "schema": "s"}
+        credentials = SparkIvmCredentials.from_dict(profile)
+        credentials.project_root = Path(place)
+        bench = Bench(lambda: new_session(credentials), "s")
+        bench.table("r", "k int, v int")
+        bench.sql(f"insert into r select id, id from range({GROUPS})")
+        lanes = {
+            "maintained": Lane(bench.view(SUMS), maintained=True),
+            "left alone": Lane(bench.view(SUMS), maintained=False),
+        }
+        for number in range(1, given.refreshes + 1):
+            old = number * 7 % GROUPS
+            bench.sql(f"insert into r values ({GROUPS + number}, 1), ({old}, {number})")
+            for lane in lanes.values():
+                lane.refresh()
+            if number % given.every == 0:
+                figures = {name: lane.told() for name, lane in lanes.items()}
+                print(json.dumps({"refreshes": number, **figures}), flush=True)
+        for lane in lanes.values():
+            lane.view.check()
+
+
+if __name__ == "__main__":
+    main()
