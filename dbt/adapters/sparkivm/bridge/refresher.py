@@ -184,10 +184,7 @@ class Refresher:
                 last = rebuild or refresh.strategy is Strategy.FULL
                 if last and _VALUE.search(error.msg):
                     raise _failed(request.model, error) from error
-                hopeless = errors.tells_of_full_disk(error.msg) or errors.tells_of_refusal(
-                    error.msg
-                )
-                if found is None or last or hopeless:
+                if found is None or last or errors.is_hopeless(error.msg):
                     file = _UNREADABLE.search(error.msg)
                     if file is None:
                         raise
