@@ -13,7 +13,7 @@ DIST_STAMP := $(VENV)/.dist-done
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-spark test-crash test-conformance test-tpcds test-random test-matrix test-servers test-cluster test-s3 shop check format clean docs pictures report-picture docs-site \
-	bench bench-many dist
+	bench bench-many bench-upkeep dist
 
 help: ## Show the targets
 	@awk -F ':.*## ' '/^# == / {printf "\n%s\n", substr($$0, 6)} \
@@ -103,6 +103,9 @@ bench: $(BENCH_STAMP) ## Measure refreshes (ARGS='queries dag cold ratios --scal
 
 bench-many: setup ## Measure runs and looks at 500 models of which nothing changed (ARGS='--models 100')
 	$(BIN)/python -m benchmarks.many $(ARGS)
+
+bench-upkeep: setup ## Measure refreshes of a state that is maintained, and of one that is not (ARGS='--refreshes 1000')
+	$(BIN)/python -m benchmarks.upkeep $(ARGS)
 
 $(BENCH_STAMP): $(STAMP)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[bench]'

@@ -69,7 +69,7 @@ class Lane:
         upkeep = round(sum(self.upkeep) / max(1, len(self.upkeep)), 3)
         figures = {
             "refresh": round(median(self.took), 3), "maintenance, mean": upkeep,
-            "read": round(read, 3), "files": detail["numFiles"],
+            "read": round(read, 3), "files": detail["numFiles"], "bytes": detail["sizeInBytes"],
         }  # fmt: skip
         self.took, self.upkeep = [], []
         return figures if self._maintained else {k: v for k, v in figures.items() if "," not in k}
@@ -103,7 +103,7 @@ def main() -> None:
             bench.sql(f"insert into r values ({GROUPS + number}, 1), ({old}, {number})")
             for lane in lanes.values():
                 lane.refresh()
-            if number % given.every == 0:
+            if number % given.every == 0 or number == 1:
                 figures = {name: lane.told() for name, lane in lanes.items()}
                 print(json.dumps({"refreshes": number, **figures}), flush=True)
         for lane in lanes.values():
