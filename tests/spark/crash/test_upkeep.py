@@ -11,7 +11,7 @@ import pytest
 from dbt.adapters.sparkivm.bridge.conf import StatementConf
 from dbt.adapters.sparkivm.bridge.warehouse import SparkWarehouse
 from dbt.adapters.sparkivm.commands.cloning import Cloner
-from python_ivm.operate.maintenance import maintenance
+from python_ivm.operate.maintenance import Maintenance, maintenance
 from tests.spark.crash.faults import Fault, Killed, Moment
 from tests.spark.crash.world import NAMES, Process, World, new_process, tables_of
 from tests.spark.workbench import SETTINGS, Bench, View, refresher
@@ -28,13 +28,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize("seed", list(range(-(-kills // (PART * TRIALS)))))
 
 
-def maintain(process: Process, view: View) -> None:
+def maintain(process: Process, view: View) -> Maintenance:
     """Do to a state what it needs, as `dbt-sparkivm maintain --force` does."""
     request = process.view(view).request()
     warehouse = SparkWarehouse(process.query)
     planned = maintenance(request, warehouse, int(time.time() * 1000), forced=True)
-    assert planned.statements
     refresher(process.query).run(request, planned.statements)
+    return planned
 
 
 def test_maintenance_that_dies(bench: Bench, seed: int) -> None:
@@ -55,7 +55,7 @@ def test_maintenance_that_dies(bench: Bench, seed: int) -> None:
         assert world.rows() == before, told
         world.insert()
         assert world.view.refresh(None).refresh.reason == "CHANGED", told
-        maintain(Process(bench, bench.handle), world.view)
+        assert maintain(Process(bench, bench.handle), world.view).statements
         world.insert()
         assert world.view.refresh(None).refresh.reason == "CHANGED", told
         world.mended(told)
