@@ -189,3 +189,12 @@ def test_a_missing_privilege_is_explained(told: str) -> None:
 def test_other_errors_get_no_advice() -> None:
     assert advised("[DIVIDE_BY_ZERO] no. SQLSTATE: 22012") == "[DIVIDE_BY_ZERO] no. SQLSTATE: 22012"
     assert not is_hopeless("[DIVIDE_BY_ZERO] no. SQLSTATE: 22012")
+
+
+def test_a_lack_of_memory_keeps_its_name() -> None:
+    told = (
+        "org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 1.0 "
+        "failed 1 times, most recent failure: Lost task 0.0 in stage 1.0 (TID 1) (host executor "
+        "0): java.lang.OutOfMemoryError: Java heap space\n\tat java.base/x.Y.z(Y.java:1)"
+    )
+    assert render(told) == "java.lang.OutOfMemoryError: Java heap space"

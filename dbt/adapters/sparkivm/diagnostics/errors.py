@@ -18,7 +18,8 @@ _PLAN = re.compile(r"(; line \d+ pos \d+)?;\n(?=['+!:A-Z]).*", re.DOTALL)
 _TASK_FAILED = re.compile(r"^Job aborted due to stage failure: .*?\): ", re.DOTALL)
 _CONDITION = re.compile(r"\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\]")
 # "a.b.SomeException: ..." of this process's Spark, "(a.b.SomeException) ..." of Spark Connect.
-_CLASS = r"(?:[a-z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error)"
+# Without the name of an OutOfMemoryError "Java heap space" would say nothing.
+_CLASS = r"(?:[a-z][\w$]*\.)+(?!OutOfMemoryError)[A-Z][\w$]*(?:Exception|Error)"
 _CLASS_NAMES = re.compile(rf"^(?:\({_CLASS}\) |{_CLASS}: )+(?=\S)")
 # Say where something failed, and not what: that is in the causes of the trace.
 _WRAPPER = re.compile(r"^\[(TASK_WRITE_FAILED|FAILED_READ_FILE\.NO_HINT)\]")
