@@ -14,7 +14,7 @@ import tempfile
 import time
 from functools import partial
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 from typing import Any
 
 from dbt.adapters.sparkivm.bridge.delta_log import DeltaLogs
@@ -71,13 +71,14 @@ class Lane:
         count = f"select count(*), sum(s) from {self.view.name}"
         read = median(timed(lambda: bench.sql(count))[1] for _ in range(READS))
         detail = bench.query(f"describe detail {self.view.state}")[0]
-        upkeep = round(sum(self.upkeep) / max(1, len(self.upkeep)), 3)
         figures = {
-            "refresh": round(median(self.took), 3), "maintenance, mean": upkeep,
-            "read": round(read, 3), "files": detail["numFiles"], "bytes": detail["sizeInBytes"],
+            "refresh": round(median(self.took), 3), "read": round(read, 3),
+            "files": detail["numFiles"], "bytes": detail["sizeInBytes"],
         }  # fmt: skip
+        if self._maintained:
+            figures["maintenance, mean"] = round(mean(self.upkeep), 3)
         self.took, self.upkeep = [], []
-        return figures if self._maintained else {k: v for k, v in figures.items() if "," not in k}
+        return figures
 
 
 def timed(work: Any) -> tuple[Any, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -99,3 +100,10 @@ class Shop:
         assert project.dbt("test").success
         third = project.run()
         assert {third.response(model)["strategy"] for model in MODELS} == {"noop"}
+
+
+def files_with(secret: str, project: DbtProject, *logs: Path) -> set[str]:
+    """The names of the files of a project, and of logs, in which a secret stands."""
+    files = {file for file in project.root.rglob("*") if file.is_file()}
+    assert any(file.name == "dbt.log" for file in files)
+    return {f.name for f in (*files, *logs) if secret in f.read_text(errors="ignore")}

@@ -8,7 +8,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-import yaml
 from dbt_common.exceptions import CompilationError
 
 from dbt.adapters.sparkivm.prefetched.reading import look
@@ -126,8 +125,7 @@ def refusing(project: DbtProject, catalog: str = "", what: str = "") -> DbtProje
         del parameters[key]
     if catalog:
         parameters[f"spark.sql.catalog.{catalog}.refuses"] = what
-    profile = {"project": {"target": "test", "outputs": {"test": project.target}}}
-    return project.write({"profiles.yml": yaml.safe_dump(profile)})
+    return project.write_profile()
 
 
 def test_what_nobody_may_do_is_told_and_does_no_harm(

@@ -12,7 +12,7 @@ import pytest
 from dbt.adapters.sparkivm.connection.resident import Resident
 from integration_tests.servers import connect, tls
 from integration_tests.servers.tls import Tls
-from tests.adapter.hive_shop import Shop, in_session
+from tests.adapter.hive_shop import Shop, files_with, in_session
 from tests.adapter.test_resident import dbt_run
 from tests.conftest import QUICK, QUICK_JVM
 from tests.helpers.dbt_project import DbtProject
@@ -124,8 +124,5 @@ def test_a_server_without_tls_is_refused(proxied: Proxied, tmp_path: Path) -> No
 
 def test_the_token_is_in_no_log(proxied: Proxied, shop: Shop) -> None:
     """The last of this module."""
-    files = {file for file in shop.project.root.rglob("*") if file.is_file()}
-    assert any(file.name == "dbt.log" for file in files)
-    token = proxied.server.token
-    shown = {f.name for f in (*files, proxied.log) if token in f.read_text(errors="ignore")}
-    assert shown == {"profiles.yml"}
+    found = files_with(proxied.server.token, shop.project, proxied.log)
+    assert found == {"profiles.yml"}

@@ -103,8 +103,13 @@ class DbtProject:
                 **(config or {}),
             },
         )
+        self.write_profile()
+
+    def write_profile(self) -> DbtProject:
+        """Write `profiles.yml`, again after `target` was changed."""
         profile = {"project": {"target": "test", "outputs": {"test": self.target}}}
         self._write_yaml("profiles.yml", profile)
+        return self
 
     def write(self, files: Mapping[str, str]) -> DbtProject:
         """Write files, by their path in the project: `{"models/a.sql": "select 1 as x"}`."""

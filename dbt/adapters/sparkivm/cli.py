@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import subprocess
 from argparse import Namespace
 from pathlib import Path
@@ -16,7 +15,6 @@ from dbt.adapters.sparkivm.connection.settings import project_folder
 from dbt.adapters.sparkivm.credentials import SparkIvmCredentials
 from dbt.adapters.sparkivm.operations.commands import COMMANDS
 
-_SELDOM = (200_000, 50, 50)
 _EXISTING = click.Path(exists=True, file_okay=False, path_type=Path)
 _project = click.option(
     "--project-dir",
@@ -30,9 +28,6 @@ _project = click.option(
 @click.group()
 def main() -> None:
     """Tools around dbt projects with the adapter sparkivm."""
-    # What a command reads of a project stays until it ends: by default it is searched for garbage
-    # again and again, a tenth of the time at 500 models.
-    gc.set_threshold(*_SELDOM)
 
 
 for _command in COMMANDS:

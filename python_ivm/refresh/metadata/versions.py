@@ -59,8 +59,8 @@ def shows_state(text: str, state: str) -> bool:
         text: The view's text.
         state: The state's name, without its schema.
     """
-    former = re.findall(rf"{_name(state)}(`?\s+version\s+as\s+of\b)?", text, re.IGNORECASE)
-    return bool(former) and not any(former)
+    reads_of_it = re.findall(rf"{_name(state)}(`?\s+version\s+as\s+of\b)?", text, re.IGNORECASE)
+    return bool(reads_of_it) and not any(reads_of_it)
 
 
 def reads(text: str, state: str) -> bool:

@@ -91,13 +91,12 @@ def explained(error: Exception) -> str:
 def advised(message: str, trace: str = "") -> str:
     """A message, with what to do if it or its trace tells of a full disk, or of a refusal."""
     full = _FULL_DISK.search(message) or _FULL_DISK.search(trace)
-    if full is None:
-        refused = _FORBIDDEN.search(message) is not None and _PRIVILEGES not in message
-        return f"{message}\n{_PRIVILEGES}" if refused else message
-    if message.startswith(_DISK_ADVICE):
-        return message
-    where = "make room for Spark's tables, or for its temporary files (spark.local.dir)"
-    return f"{_DISK_ADVICE} ({full[0]}): {where}, and run again.\n{message}"
+    if full is not None:
+        where = "make room for Spark's tables, or for its temporary files (spark.local.dir)"
+        advice = f"{_DISK_ADVICE} ({full[0]}): {where}, and run again.\n"
+        return message if message.startswith(_DISK_ADVICE) else f"{advice}{message}"
+    refused = _FORBIDDEN.search(message) is not None and _PRIVILEGES not in message
+    return f"{message}\n{_PRIVILEGES}" if refused else message
 
 
 def tells_of_full_disk(message: str) -> bool:

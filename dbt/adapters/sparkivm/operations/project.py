@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from dbt_common.exceptions import DbtBaseException, DbtInternalError
 from dbt.adapters.sparkivm.configs.nodes import Compiled, Graph, Texts
 
 _LOUD = ("warn", "error")
+_SELDOM = (200_000, 50, 50)
 _BESIDE_THE_POINT = ("UnusedResourceConfigPath",)
 
 
@@ -43,6 +45,17 @@ def opened(arguments: Sequence[str]) -> Iterator[Project]:
     Raises:
         ClickException: If dbt cannot read the project, or no model is selected.
     """
+    # What is read of a project stays until the command ends: by default it is searched for garbage
+    # again and again, a tenth of the time at 500 models.
+    usual = gc.get_threshold()
+    gc.set_threshold(*_SELDOM)
+    try:
+        yield from _opened(arguments)
+    finally:
+        gc.set_threshold(*usual)
+
+
+def _opened(arguments: Sequence[str]) -> Iterator[Project]:
     uids = _selected(arguments)
     if not uids:
         raise click.ClickException("No model is selected. `dbt ls` shows what a selection names.")
