@@ -1,15 +1,17 @@
 """Many small refreshes of two equal views, of which one's state is maintained.
 
 `make bench-upkeep ARGS='--refreshes 10000'` inserts two rows into a table, of a new group and of an
-old one, refreshes both views, and does so again and again in one process. From time to time it
-prints how long the refreshes since the last print took, how long it takes to read each view, and
-how many files each state has; at the end it compares both views with the query.
+old one, refreshes both views, and does so again and again in one process. Now and then it prints
+how long the refreshes since the last print took, beside an insert and a `MERGE` of one row that is
+written by hand, how long it takes to read each view, and how many files each state has. At the end
+it compares both views with the query.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import tempfile
 import time
 from functools import partial
@@ -17,16 +19,24 @@ from pathlib import Path
 from statistics import mean, median
 from typing import Any
 
+from dbt.adapters.sparkivm.bridge.conf import SessionConf
 from dbt.adapters.sparkivm.bridge.delta_log import DeltaLogs
+from dbt.adapters.sparkivm.bridge.refresher import Refresher
 from dbt.adapters.sparkivm.bridge.warehouse import SparkWarehouse
 from dbt.adapters.sparkivm.connection.in_process import new_session
 from dbt.adapters.sparkivm.credentials import SparkIvmCredentials
 from python_ivm.operate.maintenance import maintenance
-from tests.spark.workbench import Bench, View, refresher, tuples_of
+from tests.spark.workbench import Bench, View, tuples_of
 
-SUMS = "select k, count(*) as n, sum(v) as s from r group by k"
+SUMS = "select k, count(*) as n, sum(v) as s from s.r group by k"
+FLOOR = (
+    "merge into s.floor as stored using (select {group} as k, 1 as s) as change "
+    "on stored.k is not distinct from change.k "
+    "when matched then update set s = stored.s + change.s when not matched then insert *"
+)
 GROUPS = 1000
 READS = 5
+FLOORS = 10
 
 
 class Lane:
@@ -42,8 +52,16 @@ class Lane:
         """Take the view."""
         self.view, self._maintained = view, maintained
         self._request = view.request()  # the same each time, as only rows change
-        logs = DeltaLogs(view.bench.handle)
-        self._refresher = refresher(view.bench.query, logs, partial(tuples_of, view.bench.handle))
+        bench = view.bench
+        conf = SessionConf(bench.handle)
+        self._warehouse = SparkWarehouse(bench.query, DeltaLogs(bench.handle), conf)
+        self._refresher = Refresher(
+            bench.query,
+            conf,
+            self._warehouse,
+            lambda: None,
+            tuples=partial(tuples_of, bench.handle),
+        )
         self.took: list[float] = []
         self.upkeep: list[float] = []
 
@@ -61,7 +79,7 @@ class Lane:
 
     def _maintain(self) -> None:
         now = round(time.time() * 1000)
-        planned = maintenance(self._request, SparkWarehouse(self.view.bench.query), now)
+        planned = maintenance(self._request, self._warehouse, now)
         if planned.statements:
             self._refresher.run(self._request, planned.statements)
 
@@ -92,7 +110,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="benchmarks.upkeep", description=__doc__)
     parser.add_argument("--refreshes", type=int, default=1000)
     parser.add_argument("--every", type=int, default=100, help="print after so many")
+    parser.add_argument("--alone", type=int, help="refresh the view left alone only so often")
+    parser.add_argument("--minutes", type=float, default=math.inf, help="end after so many")
     given = parser.parse_args()
+    until = time.monotonic() + 60 * given.minutes
     with tempfile.TemporaryDirectory(prefix="sparkivm-upkeep-") as place:
         profile = {"method": "session", "schema": "s"}
         credentials = SparkIvmCredentials.from_dict(profile)
@@ -100,20 +121,37 @@ def main() -> None:
         bench = Bench(lambda: new_session(credentials), "s")
         bench.table("r", "k int, v int")
         bench.sql(f"insert into r select id, id from range({GROUPS})")
+        bench.table("floor", "k int, s bigint")
+        bench.sql(f"insert into floor select id, id from range({GROUPS})")
         lanes = {
             "maintained": Lane(bench.view(SUMS), maintained=True),
             "left alone": Lane(bench.view(SUMS), maintained=False),
         }
+        views = [lane.view for lane in lanes.values()]
+        inserts: list[float] = []
+        floors: list[float] = []
         for number in range(1, given.refreshes + 1):
             old = number * 7 % GROUPS
-            bench.sql(f"insert into r values ({GROUPS + number}, 1), ({old}, {number})")
+            rows = f"({GROUPS + number}, 1), ({old}, {number})"
+            inserts.append(timed(partial(bench.sql, f"insert into r values {rows}"))[1])
             for lane in lanes.values():
                 lane.refresh()
+            if number % given.every <= FLOORS:
+                floors.append(timed(partial(bench.sql, FLOOR.format(group=old)))[1])
             if number % given.every == 0 or number == 1:
-                figures = {name: lane.told() for name, lane in lanes.items()}
+                figures: dict[str, Any] = {name: lane.told() for name, lane in lanes.items()}
+                others = {"insert": median(inserts), "merge by hand": median(floors)}
+                figures.update({what: round(took, 3) for what, took in others.items()})
+                inserts, floors = [], []
                 print(json.dumps({"refreshes": number, **figures}), flush=True)
+            if number == given.alone:
+                views[1].check()
+                del lanes["left alone"]
+            if time.monotonic() > until:
+                break
         for lane in lanes.values():
             lane.view.check()
+        print(json.dumps({"refreshes": number, "equal to the query": True}), flush=True)
 
 
 if __name__ == "__main__":
