@@ -75,6 +75,7 @@ class Ratios:
                                 "rows": rows,
                                 "way": way,
                                 "strategy": model.strategy,
+                                "how": model.message.partition(":")[0],
                                 "seconds": model.seconds,
                             }
                         )

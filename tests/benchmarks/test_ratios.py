@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from benchmarks import plots, report
 from benchmarks.catalog import OrdersChange, share
-from benchmarks.figures import Sample
 from benchmarks.models import write_all_of_tpch
 from benchmarks.ratios_page import crossover, pairs, ratios_csv, ratios_page
 
 
 def _samples(
     query: str, ratio: float, *, refresh: float, following: float, table: float
-) -> list[Sample]:
+) -> list[dict[str, Any]]:
     of = {"query": query, "kind": "mixed", "ratio": ratio, "rows": 7, "strategy": "incremental"}
     seconds = {"refresh": refresh, "following": following, "table": table}
     return [{**of, "way": way, "seconds": value} for way, value in seconds.items()]
@@ -36,6 +36,14 @@ def test_who_loses_and_whose_choice_was_wrong() -> None:
     assert [p.loses for p in by.values()] == [False, True, False]
     assert [p.chose_right for p in by.values()] == [True, False, False]
     assert [p.chose_well for p in by.values()] == [True, False, True]
+
+
+def test_two_measurements_of_one_way_are_no_choice() -> None:
+    samples = _samples("q01", 0.0, refresh=1.5, following=1.0, table=4.0)
+    assert [p.chose_right for p in pairs(samples)] == [True]
+    samples[0]["how"], samples[1]["how"] = "recompute (FASTER)", "incremental"
+    (pair,) = pairs(samples)
+    assert (pair.taken, sorted(pair.others), pair.chose_right) == (1.5, [1.0, 4.0], False)
 
 
 def test_the_crossover_is_the_last_ratio_that_pays() -> None:
