@@ -20,6 +20,7 @@ from typing import Any
 from benchmarks import report
 from benchmarks.catalog import CHANGES, QUERIES, RATIOS, SHARES
 from benchmarks.figures import beside
+from benchmarks.large import large_page
 from benchmarks.models import ALL_OF_TPCH
 from dbt.adapters.sparkivm.connection.delta_jar import delta_package
 
@@ -47,6 +48,7 @@ def _compare_scales(results: Path) -> None:
     if len(found) > 1:
         samples = {result["scale"]: result["samples"] for result in found}
         (results / "scales.md").write_text(report.scales_page(samples))
+        (results / "large.md").write_text(large_page(samples))
 
 
 def _arguments() -> argparse.Namespace:

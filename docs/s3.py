@@ -52,9 +52,8 @@ process reads their logs first.
 
 END = """
 Most of it reads logs. Of each table Delta lists the log's folder; the adapter reads a commit by one
-HEAD and one GET, at most eight commits of a source and one of the state. So a source with many
-commits costs up to 16 requests though nothing changed; to read the newest one alone first is not
-built. S3 keeps times to the second: where two commits of a table fall into one, Delta is asked by
+HEAD and one GET. It reads the two newest ones first, and more where more have come since the last
+refresh. S3 keeps times to the second: where two commits of a table fall into one, Delta is asked by
 `DESCRIBE HISTORY`, which reads them once more.
 """
 

@@ -277,7 +277,12 @@ class Warehouse(Protocol):
     """
 
     def history(self, parts: tuple[str, ...], limit: int | None) -> Sequence[Commit] | None:
-        """A table's commits, newest first; None if it is missing or not a Delta table."""
+        """A table's commits, newest first; None if it is missing or not a Delta table.
+
+        Args:
+            parts: The table's name.
+            limit: How many are asked for; more may be told. None means all.
+        """
 
     def history_now(self, parts: tuple[str, ...], limit: int) -> Sequence[Commit] | None:
         """The same as of now, even if the run sees an older version of the table."""

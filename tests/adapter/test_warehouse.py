@@ -109,7 +109,7 @@ def test_only_what_shortcuts_do_not_tell_is_asked_by_sql() -> None:
     assert warehouse.detail(("s", "other")) == Detail("1700000000001", 6)
     assert warehouse.columns(("s", "known")) == {"k": "int"}
     assert warehouse.columns(("s", "other")) == {"v": "date"}
-    questions = ["HISTORY `s`.`other` LIMIT 1", "DETAIL `s`.`other`", "TABLE `s`.`other`"]
+    questions = ["HISTORY `s`.`other` LIMIT 8", "DETAIL `s`.`other`", "TABLE `s`.`other`"]
     assert asked == [f"DESCRIBE {question}" for question in questions]
 
 

@@ -12,8 +12,8 @@ from python_ivm.sources.history import Commit, Detail
 Name = tuple[str, ...]
 T = TypeVar("T")
 
-_RECENT = 8
-"""So many commits are asked for at the least: to read a few costs little more than to read one."""
+_RECENT = 2
+"""So many commits are asked for at the least: mostly one has come since the last refresh."""
 
 _DETAIL = "detail"
 

@@ -16,13 +16,14 @@ TABLE = ("s", "r")
 class Log:
     """A table's commits, and what was asked of them."""
 
-    def __init__(self, newest: int) -> None:
-        self.newest = newest
+    def __init__(self, newest: int, at_least: int = 1) -> None:
+        self.newest, self.at_least = newest, at_least
         self.asked: list[int | None] = []
 
     def __call__(self, limit: int | None) -> Sequence[Commit] | None:
         self.asked.append(limit)
-        versions = range(self.newest, -1, -1)[:limit]
+        most = None if limit is None else max(limit, self.at_least)
+        versions = range(self.newest, -1, -1)[:most]
         return [Commit(v, str(v), "WRITE") for v in versions]
 
 
@@ -30,11 +31,19 @@ def versions(answers: Answers, limit: int | None, log: Log) -> list[int]:
     return [commit.version for commit in answers.history(TABLE, limit, log) or []]
 
 
-def test_a_few_commits_are_asked_for_at_once() -> None:
+def test_the_commit_before_the_newest_is_asked_for_with_it() -> None:
     answers, log = Answers(), Log(100)
     assert versions(answers, 1, log) == [100]
-    assert versions(answers, 5, log) == [100, 99, 98, 97, 96]
-    assert log.asked == [8]
+    assert versions(answers, 2, log) == [100, 99]
+    assert log.asked == [2]
+
+
+def test_what_is_told_beyond_the_question_is_kept() -> None:
+    answers, log = Answers(), Log(100, at_least=8)
+    assert versions(answers, 1, log) == [100]
+    assert versions(answers, 8, log) == list(range(100, 92, -1))
+    assert versions(answers, 9, log) == list(range(100, 91, -1))
+    assert log.asked == [2, 9]
 
 
 def test_a_longer_history_is_asked_for_and_kept() -> None:
@@ -42,7 +51,7 @@ def test_a_longer_history_is_asked_for_and_kept() -> None:
     versions(answers, 1, log)
     assert versions(answers, 20, log) == list(range(100, 80, -1))
     assert versions(answers, 15, log) == list(range(100, 85, -1))
-    assert log.asked == [8, 20]
+    assert log.asked == [2, 20]
 
 
 def test_all_commits() -> None:
@@ -55,8 +64,10 @@ def test_all_commits() -> None:
 def test_a_short_history_is_complete() -> None:
     answers, log = Answers(), Log(2)
     assert versions(answers, 1, log) == [2]
+    assert versions(answers, 3, log) == [2, 1, 0]
+    assert versions(answers, 9, log) == [2, 1, 0]
     assert versions(answers, None, log) == [2, 1, 0]
-    assert log.asked == [8]
+    assert log.asked == [2, 3, 9]
 
 
 @pytest.mark.parametrize("came", [1, 5, 40])
@@ -111,7 +122,7 @@ def test_a_table_that_is_missing_is_asked_for_once() -> None:
     asked: list[int | None] = []
     assert answers.history(TABLE, 1, asked.append) is None
     assert answers.history(TABLE, None, asked.append) is None
-    assert asked == [8]
+    assert asked == [2]
 
 
 def test_threads_see_one_version() -> None:
@@ -128,7 +139,7 @@ def test_threads_see_one_version() -> None:
     for thread in threads:
         thread.join()
     assert seen == [[10]] * 8
-    assert log.asked == [8]
+    assert log.asked == [2]
 
 
 def test_other_answers_are_kept_even_if_they_are_nothing() -> None:

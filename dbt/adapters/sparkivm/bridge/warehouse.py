@@ -40,6 +40,8 @@ _NOT_DELTA = (
 
 _FIELDS_TOLD = "spark.sql.debug.maxToStringFields"
 _ALL_FIELDS = str(2**31 - 1)
+_AT_ONCE = 8
+"""Commits of which the time to read them is nothing beside that of a Spark job."""
 _ON = re.compile(rf'"{re.escape(CHANGE_FEED)}"\s*:\s*"?true', re.IGNORECASE)
 _CUT_OFF = re.compile(r"\.\.\. \d+ more fields")
 
@@ -90,10 +92,13 @@ class SparkWarehouse:
         self._conf = conf or StatementConf(query)
 
     def history(self, parts: tuple[str, ...], limit: int | None) -> Sequence[Commit] | None:
-        """A table's commits, newest first; None if it is missing or not a Delta table."""
+        """A table's commits, newest first; None if it is missing or not a Delta table.
+
+        A statement tells a few more than asked for, as they cost it nothing.
+        """
         rows = self._shortcuts.history(parts, limit) if self._shortcuts else None
         if rows is None:
-            most = "" if limit is None else f" LIMIT {limit}"
+            most = "" if limit is None else f" LIMIT {max(limit, _AT_ONCE)}"
             question = f"DESCRIBE HISTORY {quoted_name(parts)}{most}"
             rows = self._ask(question, *_MISSING, *_NOT_DELTA)
         return [_commit(row) for row in rows] if rows else None
