@@ -2,8 +2,8 @@
 
 A straight line through the processor times at both scales tells what one takes at any: a part that
 is fixed, and one that grows with the tables. The former runs in the driver, one step after the
-other; the latter is shared by all cores. Shuffles over a network, skew and waiting for executors are
-left out, which favours rebuilds.
+other; the latter is shared by all cores. Shuffles over a network, skew and waiting for executors
+are left out, which favours rebuilds.
 """
 
 from __future__ import annotations
