@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
 
@@ -12,6 +11,7 @@ from python_ivm.algebra.normal_form import normal_forms
 from python_ivm.algebra.term import Changes, Term
 from python_ivm.delta import delta
 from python_ivm.errors import IvmError
+from python_ivm.explain.layouts import layouts
 from python_ivm.explain.loop_order import loop_order
 from python_ivm.explain.maintenance_graph import text
 from python_ivm.explain.recomputations import recomputations
@@ -39,7 +39,7 @@ from python_ivm.render.sources import text as sql_text
 from python_ivm.sources.clock import CLOCK
 from python_ivm.sources.history import Change, SourceChange, SourceVersion
 from python_ivm.state.bookmark import Found
-from python_ivm.state.layout import CHECK, STATE, STEP, Layout
+from python_ivm.state.layout import CHECK, STEP, Layout
 from python_ivm.state.recompute import recompute
 
 
@@ -249,7 +249,8 @@ def _on_changes(
         }
         body = written(Changes({key: False}), changed)
         sections.append(_section(f"When {key} changes", body))
-    return sections + _layouts(keys, relation_name(request.state))
+    advice = layouts(keys, model)
+    return [*sections, _section("Layouts that help", advice)] if advice else sections
 
 
 def _recompute(
@@ -267,21 +268,6 @@ def _recompute(
             merge.sql,
         )
     ]
-
-
-def _layouts(keys: Collection[Key], state: str) -> list[str]:
-    """Advice on how tables are best laid out; nothing where no key is looked up."""
-    columns: dict[str, list[str]] = {}
-    for key in sorted(keys):
-        columns.setdefault(state if key.source == STATE else key.source, []).append(key.column)
-    if not columns:
-        return []
-    lines = [
-        "Keys of a change are looked up by these columns. Files of a large table are skipped if it",
-        "is clustered by one of them, or if rows that come together have near values in it:",
-        *(f"  {table}: {' or '.join(names)}" for table, names in columns.items()),
-    ]
-    return [_section("Layouts that help", "\n".join(lines))]
 
 
 def _told(terms: list[Term]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from python_ivm.explain.explain import explain
+from python_ivm.sources.history import DataFile
 from tests.planner.lake import Lake
 
 TABLES = {"r": {"a": "int", "v": "int"}, "s": {"a": "int", "w": "int"}}
@@ -89,6 +90,43 @@ def test_columns_are_named_by_which_tables_should_be_laid_out(
     text = told(lake, sql)
     found = text.split(LAYOUTS)[1].split("\n\n")[0].splitlines() if LAYOUTS in text else []
     assert [line.strip() for line in found if line.startswith("  ")] == expected
+
+
+def test_what_clustering_would_spare_is_told_by_the_files_statistics(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows of x come by k, so that each v may be in any file; y is small."""
+    for name in ("x", "y"):
+        lake.create(name, {"k": "int", "v": "bigint"}, [(1, 1)])
+    files = [
+        DataFile(100_000, {"k": 100 * n, "v": 0}, {"k": 100 * n + 99, "v": 999}) for n in range(10)
+    ]
+    monkeypatch.setattr(lake, "files", lambda parts: files if parts[-1] == "x" else None)
+    lake.size_of = {"x": 200 * 2**20, "y": 2**20}.get
+    by_k = told(lake, "select x.v, y.v as w from s.x join s.y on y.k = x.k").split(LAYOUTS)[1]
+    assert "  s.x: k\n    It is laid out by k: a value lies in 1.0 of its files.\n" in by_k
+    by_v = told(lake, "select x.k, y.v as w from s.x join s.y on y.k = x.v").split(LAYOUTS)[1]
+    assert (
+        "  s.x: v\n"
+        "    A value of v lies in 10 of its 10 files: 200 MiB are read for it.\n"
+        "    Clustered by it, about 20 MiB would be:\n"
+        "      ALTER TABLE s.x CLUSTER BY (v); OPTIMIZE s.x FULL\n"
+        "  s.y: k\n"
+        "    It has 1.0 MiB: too little for its layout to matter.\n"
+    ) in by_v
+
+
+def test_a_state_is_clustered_by_its_models_config(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake.create("x", {"k": "int", "v": "bigint"}, [(1, 1)])
+    sql = "select k, sum(v) as n from s.x group by k"
+    lake.run("m", sql)
+    files = [DataFile(100_000, {"k": 0}, {"k": 999})] * 4
+    monkeypatch.setattr(lake, "files", lambda parts: files)
+    lake.size_of = {"m__ivm_state": 100 * 2**20}.get
+    text = told(lake, sql)
+    assert "      liquid_clustered_by: k (in the model's config)\n" in text
 
 
 @pytest.mark.parametrize(
