@@ -40,6 +40,8 @@ FLOOR = (
     "when matched then update set s = stored.s + change.s when not matched then insert *"
 )
 GROUPS = 1000
+SOURCE_APART = 100
+"""The source's files are written anew after so many inserts, as its owner would do it."""
 READS = 5
 FLOORS = 10
 
@@ -119,7 +121,7 @@ def timed(work: Any) -> tuple[Any, float]:
 
 def write(bench: Bench, lanes: Iterable[Lane], first: int, last: int) -> None:
     """Write the commits of refreshes, each of a row of a new group."""
-    source = WrittenSource(folder(bench, "r"))
+    source = WrittenSource(folder(bench, "r"), SOURCE_APART)
     states = [lane.written() for lane in lanes]
     for number in range(first, last + 1):
         version = source.append(GROUPS + number)
@@ -173,6 +175,8 @@ def main() -> None:
             old = number * 7 % GROUPS
             rows = f"({GROUPS + number}, 1), ({old}, {number})"
             inserts.append(timed(partial(bench.sql, f"insert into r values {rows}"))[1])
+            if number % SOURCE_APART == 0:
+                bench.sql("optimize r")
             for lane in lanes.values():
                 lane.refresh()
             if number % given.every <= FLOORS:

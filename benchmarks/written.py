@@ -26,12 +26,14 @@ class WrittenSource:
 
     Args:
         folder: Where it lies.
+        apart: After so many versions its files are written anew.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, apart: int) -> None:
         """Take the table as it is."""
         self._table = DeltaTable(folder)
         self._folder = folder
+        self._apart = apart
 
     def append(self, k: int) -> list[Any]:
         """Append a row.
@@ -40,6 +42,8 @@ class WrittenSource:
             The version, as a bookmark tells it.
         """
         time.sleep(_APART)
+        if self._table.version() % self._apart == 0:
+            self._table.optimize.compact()
         row = {"k": pa.array([k], pa.int32()), "v": pa.array([1], pa.int32())}
         write_deltalake(self._table, pa.table(row), mode="append")
         self._table.update_incremental()

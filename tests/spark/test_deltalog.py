@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dbt.adapters.sparkivm.bridge.delta_log import DeltaLogs, _Log
+from dbt.adapters.sparkivm.bridge.delta_log import DeltaLogs
 from dbt.adapters.sparkivm.bridge.warehouse import SparkWarehouse
 from tests.spark.workbench import FEED, Bench
 
@@ -60,16 +60,7 @@ def test_a_view_has_no_history_and_needs_no_statement(
     assert logs.history(name, 8) is None
 
 
-@pytest.mark.parametrize("place", ["disk", "store"])
-def test_commits_of_all_kinds(
-    bench: Bench,
-    logs: DeltaLogs,
-    name: tuple[str, str],
-    place: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    if place == "store":
-        monkeypatch.setattr(_Log, "_disk", None)
+def test_commits_of_all_kinds(bench: Bench, logs: DeltaLogs, name: tuple[str, str]) -> None:
     bench.table("t", "k int, v string", "(1, 'a')", "(2, 'ü')")
     metadata = "spark.databricks.delta.commitInfo.userMetadata"
     bench.handle.session.conf.set(metadata, "b\nü")

@@ -8,12 +8,10 @@ table of Spark's own catalog; commits with times of their own; a clock that went
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from pathlib import Path
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dbt.adapters.events.logging import AdapterLogger
@@ -138,7 +136,9 @@ class _Java:
         if not self.utilities.isDeltaTable(kept):
             return None
         found = self.delta.forTableWithSnapshot(session, kept.identifier())
-        return _Log(self, found._1(), found._2())
+        log = found._1()
+        folder = log.logPath()
+        return _Log(self, folder, folder.getFileSystem(log.newDeltaHadoopConf()), found._2())
 
     def view(self, session: Any, schema: str, name: str) -> Kept | None:
         """What the catalog keeps with a view."""
@@ -177,12 +177,14 @@ class _Log:
 
     Attributes:
         java: What reads its files.
-        log: Delta's object for it.
+        folder: A path of Hadoop's.
+        files: The folder's file system.
         snapshot: The newest version, as Delta knows it.
     """
 
     java: _Java
-    log: Any
+    folder: Any
+    files: Any
     snapshot: Any
 
     def history(self, limit: int) -> list[Row] | None:
@@ -203,7 +205,7 @@ class _Log:
         version = self.snapshot.version()
         return {
             "format": "delta",
-            "lastModified": str(self._told(version)[0]),
+            "lastModified": str(self._modified(self._file(version))),
             "sizeInBytes": checksum.get().tableSizeBytes(),
             "version": version,
             "numFiles": checksum.get().numFiles(),
@@ -220,35 +222,22 @@ class _Log:
         return [{"stats": file.stats()} for file in every]
 
     def _commit(self, version: int) -> Row | None:
-        modified, line = self._told(version)
-        told = json.loads(line).get("commitInfo")
+        status = self.files.getFileStatus(self._file(version))
+        told = json.loads(self._first_line(status)).get("commitInfo")
         if told is None or "inCommitTimestamp" in told:
             return None
+        modified = int(status.getModificationTime())
         return {**told, "version": version, "modified": modified, "timestamp": str(modified)}
 
-    def _told(self, version: int) -> tuple[int, str]:
-        """When a commit was written, in milliseconds, and what it begins with."""
-        name = f"{version:020d}.json"
-        if self._disk is not None:
-            with open(self._disk / name, encoding="utf-8") as commit:
-                return os.fstat(commit.fileno()).st_mtime_ns // 1_000_000, commit.readline()
-        folder = self.log.logPath()
-        files = folder.getFileSystem(self.log.newDeltaHadoopConf())
-        status = files.getFileStatus(self.java.path(folder, name))
-        return int(status.getModificationTime()), self._first_line(files, status)
+    def _file(self, version: int) -> Any:
+        return self.java.path(self.folder, f"{version:020d}.json")
 
-    @cached_property
-    def _disk(self) -> Path | None:
-        """The log's folder if it is on a disk of this machine, where the driver runs, too.
+    def _modified(self, file: Any) -> int:
+        return int(self.files.getFileStatus(file).getModificationTime())
 
-        Python reads a commit there in microseconds; each call of Java takes a millisecond.
-        """
-        place = self.log.logPath().toUri()
-        return Path(place.getPath()) if place.getScheme() == "file" else None
-
-    def _first_line(self, files: Any, status: Any) -> str:
+    def _first_line(self, status: Any) -> str:
         # An object store that is not told the status asks for it before it opens the file.
-        opened = files.openFile(status.getPath()).withFileStatus(status).build().get()
+        opened = self.files.openFile(status.getPath()).withFileStatus(status).build().get()
         lines = self.java.buffered(self.java.reader(opened, "UTF-8"))
         try:
             return str(lines.readLine())
