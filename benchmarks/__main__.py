@@ -48,7 +48,10 @@ def _compare_scales(results: Path) -> None:
     if len(found) > 1:
         samples = {result["scale"]: result["samples"] for result in found}
         (results / "scales.md").write_text(report.scales_page(samples))
-        (results / "large.md").write_text(large_page(samples))
+    both = [report.read(results, "queries", scale) for scale in (1, 10)]
+    if all(both):
+        small, large = (found["samples"] for found in both)
+        (results / "large.md").write_text(large_page(small, large))
 
 
 def _arguments() -> argparse.Namespace:

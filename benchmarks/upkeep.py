@@ -31,6 +31,7 @@ from dbt.adapters.sparkivm.bridge.warehouse import SparkWarehouse
 from dbt.adapters.sparkivm.connection.in_process import new_session
 from dbt.adapters.sparkivm.credentials import SparkIvmCredentials
 from python_ivm.operate.maintenance import maintenance
+from python_ivm.refresh.metadata.versions import state_history
 from tests.spark.workbench import Bench, View, tuples_of
 
 SUMS = "select k, count(*) as n, sum(v) as s from s.r group by k"
@@ -93,9 +94,10 @@ class Lane:
     def written(self) -> WrittenState:
         """What writes further refreshes' commits."""
         view = self.view
-        newest = (self._warehouse.history((view.bench.schema, view.state), 1) or [])[0]
+        found = state_history(self._warehouse, (view.bench.schema, view.state))
+        assert found.bookmark is not None
         place = folder(view.bench, view.state)
-        return WrittenState(place, str(newest.user_metadata), "s.r", self._maintained)
+        return WrittenState(place, found.bookmark.text(), "s.r", self._maintained)
 
     def told(self) -> dict[str, Any]:
         """The figures since the last call."""
@@ -149,6 +151,8 @@ def main() -> None:
         help="the refreshes whose commits are written without Spark",
     )
     given = parser.parse_args()
+    if any(last < first for first, last in given.written):
+        parser.error("--written: LAST is before FIRST")
     skipped = {first: last for first, last in given.written}
     with tempfile.TemporaryDirectory(prefix="sparkivm-upkeep-") as place:
         profile = {"method": "session", "schema": "s"}

@@ -73,7 +73,7 @@ class WrittenState:
         """Append the group of a new row, and move the bookmark to the source's version."""
         told = self._bookmark["told"]
         number = self._bookmark["refresh"] + 1
-        if self._maintained and number - told["optimized"] >= _REFRESHES:
+        if self._maintained and number - (told["optimized"] or 0) >= _REFRESHES:
             self._table.optimize.compact()
             told["optimized"] = number
         self._bookmark |= {"refresh": number, "sources": {self._source: version}}

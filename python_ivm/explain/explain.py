@@ -249,7 +249,7 @@ def _on_changes(
         }
         body = written(Changes({key: False}), changed)
         sections.append(_section(f"When {key} changes", body))
-    advice = layouts(keys, model)
+    advice = layouts(keys, model, how.layout)
     return [*sections, _section("Layouts that help", advice)] if advice else sections
 
 

@@ -8,18 +8,21 @@ from python_ivm.optimize.analysis.provenance import Key
 from python_ivm.optimize.analysis.zone_maps import ColumnLayout
 from python_ivm.optimize.cost import SMALL
 from python_ivm.refresh.model import Model
+from python_ivm.refresh.statements import QUERY
 from python_ivm.render.sources import relation_name
-from python_ivm.state.layout import STATE
+from python_ivm.state.layout import STATE, Layout
+from python_ivm.state.storage import CLUSTERS, Visible, columns_clause
 
 _MIB = 2**20
 
 
-def layouts(keys: Collection[Key], model: Model) -> str:
+def layouts(keys: Collection[Key], model: Model, layout: Layout) -> str:
     """The columns by which tables are looked up, and what to cluster each large table by.
 
     Args:
         keys: The columns.
         model: Tells of the tables' files.
+        layout: What the model's own state stores.
 
     Returns:
         Text; empty if no key is looked up.
@@ -33,13 +36,14 @@ def layouts(keys: Collection[Key], model: Model) -> str:
         "Keys of a change are looked up by these columns. Files of a large table are skipped if it",
         "is clustered by one of them, or if rows that come together have near values in it:",
     ]
-    for source in sorted(columns, key=lambda source: _name(source, model)):
-        lines.append(f"  {_name(source, model)}: {' or '.join(columns[source])}")
-        lines += [f"    {line}" for line in _of_files(source, columns[source], model)]
+    tables = {relation_name(_parts(source, model)): source for source in columns}
+    for name, source in sorted(tables.items()):
+        lines.append(f"  {name}: {' or '.join(columns[source])}")
+        lines += [f"    {line}" for line in _of_files(source, columns[source], model, layout)]
     return "\n".join(lines)
 
 
-def _of_files(source: str, columns: list[str], model: Model) -> Iterator[str]:
+def _of_files(source: str, columns: Collection[str], model: Model, layout: Layout) -> Iterator[str]:
     """How a table's files lie by each column; nothing where it is not known."""
     size = model.size(source)
     if size is None:
@@ -48,31 +52,42 @@ def _of_files(source: str, columns: list[str], model: Model) -> Iterator[str]:
         yield f"It has {_told(size)}: too little for its layout to matter."
         return
     files = model.files(source) or ()
-    for column in columns:
-        layout = ColumnLayout.of(files, column)
-        if layout is None:
-            continue
-        if layout.is_by_key:
-            yield f"It is laid out by {column}: a value lies in {layout.holding:.1f} of its files."
-            continue
-        one = size / len(files)
-        yield (
-            f"A value of {column} lies in {layout.holding:.0f} of its {len(files)} files: "
-            f"{_told(one * layout.holding)} are read for it."
-        )
-        yield f"Clustered by it, about {_told(one)} would be:"
-        yield f"  {_clustering(source, column, model)}"
+    found = [(column, ColumnLayout.of(files, column)) for column in columns]
+    known = {column: layout for column, layout in found if layout is not None}
+    for column, lies in known.items():
+        holding = max(1.0, lies.holding)
+        read = size * holding / len(files)
+        yield f"A value of {column} lies in {holding:.0f} of its {len(files)} files: {_told(read)}."
+    if any(lies.is_by_key for lies in known.values()):
+        yield "So it is laid out by one of them; to cluster it by another one would lose that."
+        return
+    for column in known:
+        how = _clustering(source, column, model, layout)
+        if how:
+            yield f"If it were clustered by {column}, a value would lie in about one of them:"
+            yield f"  {how}"
+            return
 
 
-def _clustering(source: str, column: str, model: Model) -> str:
+def _clustering(source: str, column: str, model: Model, layout: Layout) -> str:
+    """How to cluster a table; empty for a state's column that its view does not show."""
+    parts = _parts(source, model)
+    name = relation_name(parts)
+    if source != STATE and QUERY not in model.warehouse.properties(parts):
+        return f"ALTER TABLE {name} CLUSTER BY {columns_clause((column,))}; OPTIMIZE {name} FULL"
+    shown = column
     if source == STATE:
-        return f"liquid_clustered_by: {column} (in the model's config)"
-    name = _name(source, model)
-    return f"ALTER TABLE {name} CLUSTER BY ({column}); OPTIMIZE {name} FULL"
+        stored = Visible.of(layout).stored
+        shown = next((shown for shown, kept in stored.items() if kept == column), "")
+    if not shown or shown.startswith("__ivm"):
+        return ""
+    return f"{CLUSTERS}: {shown} (config of its model); then OPTIMIZE {name} FULL"
 
 
-def _name(source: str, model: Model) -> str:
-    return relation_name(model.request.state) if source == STATE else source
+def _parts(source: str, model: Model) -> tuple[str, ...]:
+    if source == STATE:
+        return model.request.state
+    return next(table.parts for table in model.tables if table.key == source)
 
 
 def _told(size: float) -> str:

@@ -11,7 +11,7 @@ from benchmarks.large import REQUESTS, large_page, line
 
 def sample(way: str, seconds: float, processor: float) -> dict[str, Any]:
     work = {"cpu_seconds": processor}
-    return {"query": "q01", "change": "a", "way": way, "seconds": seconds, "work": work}
+    return {"run": "1", "query": "q01", "change": "a", "way": way, "seconds": seconds, "work": work}
 
 
 SMALL = [sample("refresh", 2.0, 2.0), sample("table", 8.0, 11.0)]
@@ -19,7 +19,7 @@ LARGE = [sample("refresh", 3.0, 2.9), sample("table", 60.0, 101.0)]
 
 
 def test_a_straight_line_through_both_scales() -> None:
-    found = line({1.0: SMALL, 10.0: LARGE}, query="q01", way="table")
+    found = line(SMALL[1:], LARGE[1:], 9)
     assert found is not None
     assert (found.fixed, found.growing) == (1.0, 10.0)
     assert found.processor(1000) == 10_001
@@ -27,12 +27,12 @@ def test_a_straight_line_through_both_scales() -> None:
 
 
 def test_what_took_less_at_the_larger_scale_does_not_grow() -> None:
-    found = line({1.0: LARGE, 10.0: SMALL}, query="q01", way="refresh")
+    found = line(LARGE[:1], SMALL[:1], 9)
     assert found is not None
     assert (found.growing, found.fixed) == (0, 2.9)
 
 
 def test_what_one_scale_alone_has_is_not_told() -> None:
-    assert line({1.0: SMALL, 10.0: LARGE}, query="q02", way="refresh") is None
-    assert "q01, a" not in large_page({1.0: SMALL[1:], 10.0: LARGE})
-    assert "| q01, a | 102 | 10001 | 98 |" in large_page({1.0: SMALL, 10.0: LARGE})
+    assert line(SMALL, [], 9) is None
+    assert "q01, a" not in large_page(SMALL[1:], LARGE)
+    assert "| q01, a | 102 | 10001 | 98 |" in large_page(SMALL, LARGE)

@@ -408,10 +408,11 @@ class Lake:
     # -- the Warehouse protocol --------------------------------------------------------------
 
     def history(self, parts: tuple[str, ...], limit: int | None) -> Sequence[Commit] | None:
-        """The commits, newest first."""
+        """The commits, newest first; as a statement does, a few more than asked for."""
         assert all(parts), "Spark fails on a table without a name"
         commits = self.commits.get(parts[-1].lower())
-        return None if commits is None else commits[:limit]
+        most = None if limit is None else max(limit, 8)
+        return None if commits is None else commits[:most]
 
     def files(self, parts: tuple[str, ...]) -> Sequence[DataFile] | None:
         """It has none."""

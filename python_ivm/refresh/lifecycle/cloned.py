@@ -256,4 +256,5 @@ def is_still_there(warehouse: Warehouse, cloned: Cloned) -> bool:
     if newest is None or newest.version < cloned.version.version:
         return False
     commits = warehouse.history(cloned.parts, newest.version - cloned.version.version + 1) or []
+    commits = [c for c in commits if c.version >= cloned.version.version]
     return since(cloned.parts, cloned.version, commits) is not None

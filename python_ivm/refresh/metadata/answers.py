@@ -82,16 +82,16 @@ class Answers:
                 return
             if newest is None:
                 newest = next((c.version for c in found if c.timestamp == seen), None)
-            complete = most is None or len(found) < most
+            complete = most is None or len(found) < most or found[-1].version == 0
             if newest is None and seen is not None and not complete and _may_follow(found, seen):
-                most = 2 * (most or 1)
+                most = 2 * max(most or 1, len(found))
                 continue
             # Commits that came since the first question are not seen.
             table.commits = [c for c in found if newest is None or c.version <= newest]
             table.complete = complete
             if table.complete or len(table.commits) >= (limit or 0):
                 return
-            most = 2 * (most or 1)
+            most = 2 * max(most or 1, len(found))
 
     def detail(self, parts: Name, ask: Callable[[], Detail | None]) -> Detail | None:
         """A table's newest version as of the first question."""

@@ -98,7 +98,7 @@ def change_since(
     newest_commit = latest[0]
     if newest_commit.version < bookmark.version and _still_has(warehouse, parts, bookmark):
         return SourceChange(parts, bookmark, bookmark, Change.NONE, rows=0)
-    commits: Sequence = latest  # type: ignore[type-arg]
+    commits = latest[:1]
     if newest_commit.version > bookmark.version:
         limit = newest_commit.version - bookmark.version + 1
         commits = warehouse.history(parts, limit) or []

@@ -8,7 +8,7 @@ import pytest
 
 from python_ivm.errors import InvalidModel
 from python_ivm.parse.parser import without_schemas
-from python_ivm.refresh.lifecycle.cloned import plan_clone
+from python_ivm.refresh.lifecycle.cloned import is_still_there, plan_clone, plan_table_clone
 from python_ivm.refresh.request import OnConfigurationChange, Options, Policy
 from python_ivm.refresh.statement import Kind, Refresh
 from python_ivm.refresh.strategy import plan_refresh
@@ -368,3 +368,15 @@ def test_what_a_commit_tells_of_a_clone() -> None:
     ]
     assert newest_clone(commits) == (commits[-1], told)
     assert newest_clone(commits[:-1]) is None
+
+
+@pytest.mark.parametrize("later", [0, 1, 9])
+def test_a_table_of_many_versions_is_still_there(lake: TwoSchemas, later: int) -> None:
+    """A statement tells older commits, too, which were once taken for a table made anew."""
+    for number in range(5):
+        lake.change("x", insert=[(number, 7)])
+    _, of = plan_table_clone(("ci", "copy"), ("s", "x"), lake)
+    for number in range(later):
+        lake.change("x", insert=[(number, 8)])
+    assert of.version.version == 5
+    assert is_still_there(lake, of)

@@ -103,30 +103,60 @@ def test_what_clustering_would_spare_is_told_by_the_files_statistics(
     ]
     monkeypatch.setattr(lake, "files", lambda parts: files if parts[-1] == "x" else None)
     lake.size_of = {"x": 200 * 2**20, "y": 2**20}.get
-    by_k = told(lake, "select x.v, y.v as w from s.x join s.y on y.k = x.k").split(LAYOUTS)[1]
-    assert "  s.x: k\n    It is laid out by k: a value lies in 1.0 of its files.\n" in by_k
     by_v = told(lake, "select x.k, y.v as w from s.x join s.y on y.k = x.v").split(LAYOUTS)[1]
     assert (
         "  s.x: v\n"
-        "    A value of v lies in 10 of its 10 files: 200 MiB are read for it.\n"
-        "    Clustered by it, about 20 MiB would be:\n"
-        "      ALTER TABLE s.x CLUSTER BY (v); OPTIMIZE s.x FULL\n"
+        "    A value of v lies in 10 of its 10 files: 200 MiB.\n"
+        "    If it were clustered by v, a value would lie in about one of them:\n"
+        "      ALTER TABLE s.x CLUSTER BY (`v`); OPTIMIZE s.x FULL\n"
         "  s.y: k\n"
         "    It has 1.0 MiB: too little for its layout to matter.\n"
     ) in by_v
+    by_both = "select x.k from s.x join s.y on y.k = x.k join s.y as z on z.k = x.v"
+    assert (
+        "  s.x: k or v\n"
+        "    A value of k lies in 1 of its 10 files: 20 MiB.\n"
+        "    A value of v lies in 10 of its 10 files: 200 MiB.\n"
+        "    So it is laid out by one of them; to cluster it by another one would lose that.\n"
+    ) in told(lake, by_both)
 
 
-def test_a_state_is_clustered_by_its_models_config(
+@pytest.mark.parametrize(
+    ("sql", "advice"),
+    [
+        (
+            "select k as shown, sum(v) as n from s.x group by k",
+            "liquid_clustered_by: shown (config",
+        ),
+        ("select sum(v) as n from s.x group by k", None),
+    ],
+)
+def test_a_state_is_clustered_by_what_its_view_shows(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch, sql: str, advice: str | None
+) -> None:
+    lake.create("x", {"k": "int", "v": "bigint"}, [(1, 1)])
+    lake.run("m", sql)
+    names = ("k", "shown", "__ivm_key_1__")
+    files = [DataFile(100_000, dict.fromkeys(names, 0), dict.fromkeys(names, 999))] * 4
+    monkeypatch.setattr(lake, "files", lambda parts: files)
+    lake.size_of = {"m__ivm_state": 100 * 2**20}.get
+    text = told(lake, sql).split(LAYOUTS)[1]
+    assert "lies in 4 of its 4 files: 100 MiB.\n" in text
+    assert (advice in text) if advice else ("clustered_by" not in text)
+
+
+def test_the_state_of_another_model_is_clustered_by_that_ones_config(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake.create("x", {"k": "int", "v": "bigint"}, [(1, 1)])
-    sql = "select k, sum(v) as n from s.x group by k"
-    lake.run("m", sql)
-    files = [DataFile(100_000, {"k": 0}, {"k": 999})] * 4
+    lake.run("m1", "select k, sum(v) as n from s.x group by k")
+    files = [DataFile(100_000, {"k": 0, "n": 0}, {"k": 999, "n": 9})] * 4
     monkeypatch.setattr(lake, "files", lambda parts: files)
-    lake.size_of = {"m__ivm_state": 100 * 2**20}.get
-    text = told(lake, sql)
-    assert "      liquid_clustered_by: k (in the model's config)\n" in text
+    lake.size_of = {"m1__ivm_state": 100 * 2**20}.get
+    text = told(lake, "select m1.k, x.v from s.m1 join s.x on x.k = m1.k").split(LAYOUTS)[1]
+    assert (
+        "      liquid_clustered_by: k (config of its model); then OPTIMIZE s.m1__ivm_state" in text
+    )
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ _NOT_DELTA = (
 _FIELDS_TOLD = "spark.sql.debug.maxToStringFields"
 _ALL_FIELDS = str(2**31 - 1)
 _AT_ONCE = 8
-"""Commits of which the time to read them is nothing beside that of a Spark job."""
+"""So many commits a statement reads at no extra cost: its Spark job takes far longer."""
 _ON = re.compile(rf'"{re.escape(CHANGE_FEED)}"\s*:\s*"?true', re.IGNORECASE)
 _CUT_OFF = re.compile(r"\.\.\. \d+ more fields")
 
