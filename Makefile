@@ -104,7 +104,7 @@ bench: $(BENCH_STAMP) ## Measure refreshes (ARGS='queries dag cold ratios --scal
 bench-many: setup ## Measure runs and looks at 500 models of which nothing changed (ARGS='--models 100')
 	$(BIN)/python -m benchmarks.many $(ARGS)
 
-bench-upkeep: $(BENCH_STAMP) ## Measure refreshes of a state that is maintained, and of one that is not (ARGS='--refreshes 1000')
+bench-upkeep: setup ## Measure refreshes of a state that is maintained, and of one that is not (ARGS='--refreshes 1000')
 	$(BIN)/python -m benchmarks.upkeep $(ARGS)
 
 $(BENCH_STAMP): $(STAMP)

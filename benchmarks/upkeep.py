@@ -23,7 +23,7 @@ from statistics import mean, median
 from typing import Any
 from urllib.parse import urlsplit
 
-from benchmarks.written import WrittenSource, WrittenState
+from benchmarks.written import WrittenState, WrittenTable
 from dbt.adapters.sparkivm.bridge.conf import SessionConf
 from dbt.adapters.sparkivm.bridge.delta_log import DeltaLogs
 from dbt.adapters.sparkivm.bridge.refresher import Refresher
@@ -43,6 +43,8 @@ FLOOR = (
 GROUPS = 1000
 SOURCE_APART = 100
 """The source's files are written anew after so many inserts, as its owner would do it."""
+STATE_APART = 16
+"""So many refreshes pass before a state's files are written anew (docs/decisions/0058)."""
 READS = 5
 FLOORS = 10
 
@@ -96,8 +98,8 @@ class Lane:
         view = self.view
         found = state_history(self._warehouse, (view.bench.schema, view.state))
         assert found.bookmark is not None
-        place = folder(view.bench, view.state)
-        return WrittenState(place, found.bookmark.text(), "s.r", self._maintained)
+        apart = STATE_APART if self._maintained else None
+        return WrittenState(table(view.bench, view.state), found.bookmark.text(), "s.r", apart)
 
     def told(self) -> dict[str, Any]:
         """The figures since the last call."""
@@ -123,17 +125,22 @@ def timed(work: Any) -> tuple[Any, float]:
 
 def write(bench: Bench, lanes: Iterable[Lane], first: int, last: int) -> None:
     """Write the commits of refreshes, each of a row of a new group."""
-    source = WrittenSource(folder(bench, "r"), SOURCE_APART)
+    source = table(bench, "r")
     states = [lane.written() for lane in lanes]
     for number in range(first, last + 1):
-        version = source.append(GROUPS + number)
+        if number % SOURCE_APART == 0:
+            source.compact()
+        version = source.append({"k": GROUPS + number, "v": 1})
         for state in states:
-            state.append(GROUPS + number, version)
+            state.refresh(GROUPS + number, version)
 
 
-def folder(bench: Bench, table: str) -> Path:
-    """Where a table lies."""
-    return Path(urlsplit(bench.query(f"describe detail {table}")[0]["location"]).path)
+def table(bench: Bench, name: str) -> WrittenTable:
+    """A table as it is, to be written without Spark."""
+    folder = Path(urlsplit(bench.query(f"describe detail {name}")[0]["location"]).path)
+    files = bench.query(f"select distinct _metadata.file_name as file from {name}")
+    columns = bench.handle.session.table(name).columns
+    return WrittenTable(folder, columns, [row["file"] for row in files])
 
 
 def main() -> None:
