@@ -27,7 +27,8 @@ _AGES = 0.95
 _AT_LEAST = 0.5
 """What it counts however old it is: so a way that takes twice as long is never tried again."""
 _BUILD = 0.5
-"""What a build counts: most are the first work of their process, which compiles code then."""
+"""What a build counts: most are the first work of their process, which compiles code then. It is a
+guess, which counts until all rows were written by a refresh."""
 _TENTH = 1.1
 _MORE = 200
 """A way is taken instead of the usual one if it is expected to be faster by a tenth, and by so many
@@ -93,7 +94,8 @@ class Timings:
             counts = max(_AT_LEAST, _AGES**age) * (_BUILD if took.build else 1)
             return counts * took.milliseconds
 
-        anew, followed = min(self.anew, key=expected), min(seen, key=expected)
+        rewrites = [took for took in self.anew if not took.build]
+        anew, followed = min(rewrites or self.anew, key=expected), min(seen, key=expected)
         if _TENTH * expected(anew) + _MORE >= expected(followed):
             return None
         return anew, followed
