@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from benchmarks.figures import (
     Sample,
     chosen,
-    figure,
     in_order,
     markdown,
     of_the_same_run,
@@ -63,10 +63,10 @@ def line(least: Sequence[Sample], most: Sequence[Sample], apart: float) -> Line 
     """
     if not least or not most:
         return None
-    low, high = (figure([processor(sample) for sample in some]).median for some in (least, most))
+    low, high = (median(map(processor, samples)) for samples in (least, most))
     growing = max(0.0, (high - low) / apart)
     fixed = max(0.0, low - growing)
-    return Line(fixed, growing, figure([seconds(s) for s in least]).median * fixed / low)
+    return Line(fixed, growing, median(map(seconds, least)) * fixed / low)
 
 
 TITLE = f"""# On paper: scale factor {SCALE:,.0f} on {EXECUTORS} executors
@@ -94,10 +94,9 @@ size.
 def large_page(small: Sequence[Sample], large: Sequence[Sample]) -> str:
     """Refreshes and rebuilds of each query on paper, from scale factors 1 and 10."""
     rows: list[list[object]] = []
-    cores = EXECUTORS * CORES
+    cores, both = EXECUTORS * CORES, (small, large)
     for query, change in in_order(large, "query", "change"):
         here = {"query": query, "change": change, "way": "refresh"}
-        both = small, large
         refresh = line(*(chosen(samples, **here) for samples in both), APART)
         rebuild = line(*(of_the_same_run(s, query, change, "table") for s in both), APART)
         if refresh is None or rebuild is None:
@@ -106,5 +105,5 @@ def large_page(small: Sequence[Sample], large: Sequence[Sample]) -> str:
         wall = refresh.wall(SCALE, cores), rebuild.wall(SCALE, cores)
         rows.append([f"{query}, {change}", *cpu, cpu[1] / cpu[0], *wall, wall[1] / wall[0]])
     head = ["query, changed rows", "refresh: processor s", "rebuild: processor s"]
-    both_ratios = ["rebuild ÷ refresh", "refresh: s", "rebuild: s", "rebuild ÷ refresh"]
-    return TITLE + markdown([*head, *both_ratios], rows)
+    head += ["rebuild ÷ refresh", "refresh: s", "rebuild: s", "rebuild ÷ refresh"]
+    return TITLE + markdown(head, rows)

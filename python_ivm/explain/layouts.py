@@ -36,8 +36,7 @@ def layouts(keys: Collection[Key], model: Model, layout: Layout) -> str:
         "Keys of a change are looked up by these columns. Files of a large table are skipped if it",
         "is clustered by one of them, or if rows that come together have near values in it:",
     ]
-    tables = {relation_name(_parts(source, model)): source for source in columns}
-    for name, source in sorted(tables.items()):
+    for name, source in sorted((_name(source, model), source) for source in columns):
         lines.append(f"  {name}: {' or '.join(columns[source])}")
         lines += [f"    {line}" for line in _of_files(source, columns[source], model, layout)]
     return "\n".join(lines)
@@ -53,7 +52,7 @@ def _of_files(source: str, columns: Collection[str], model: Model, layout: Layou
         return
     files = model.files(source) or ()
     found = [(column, ColumnLayout.of(files, column)) for column in columns]
-    known = {column: layout for column, layout in found if layout is not None}
+    known = {column: lies for column, lies in found if lies is not None}
     for column, lies in known.items():
         holding = max(1.0, lies.holding)
         read = size * holding / len(files)
@@ -71,9 +70,8 @@ def _of_files(source: str, columns: Collection[str], model: Model, layout: Layou
 
 def _clustering(source: str, column: str, model: Model, layout: Layout) -> str:
     """How to cluster a table; empty for a state's column that its view does not show."""
-    parts = _parts(source, model)
-    name = relation_name(parts)
-    if source != STATE and QUERY not in model.warehouse.properties(parts):
+    name = _name(source, model)
+    if source != STATE and QUERY not in model.warehouse.properties(model.parts(source) or ()):
         return f"ALTER TABLE {name} CLUSTER BY {columns_clause((column,))}; OPTIMIZE {name} FULL"
     shown = column
     if source == STATE:
@@ -84,10 +82,8 @@ def _clustering(source: str, column: str, model: Model, layout: Layout) -> str:
     return f"{CLUSTERS}: {shown} (config of its model); then OPTIMIZE {name} FULL"
 
 
-def _parts(source: str, model: Model) -> tuple[str, ...]:
-    if source == STATE:
-        return model.request.state
-    return next(table.parts for table in model.tables if table.key == source)
+def _name(source: str, model: Model) -> str:
+    return relation_name(model.parts(source) or (source,))
 
 
 def _told(size: float) -> str:

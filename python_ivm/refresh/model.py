@@ -417,7 +417,7 @@ class Model:
         """A Delta table's size in bytes, maybe that of some refreshes ago; None if unknown."""
         if source.startswith(f"{NOW}."):
             return 0  # of rows that are at hand
-        parts = self._parts(source)
+        parts = self.parts(source)
         if parts is None:
             return None
         name = table_key(parts)
@@ -434,10 +434,10 @@ class Model:
 
     def files(self, source: str) -> Sequence[DataFile] | None:
         """A Delta table's files; None if they cannot be told cheaply, or are many."""
-        parts = self._parts(source)
+        parts = self.parts(source)
         return None if parts is None else self.warehouse.files(parts)
 
-    def _parts(self, source: str) -> tuple[str, ...] | None:
+    def parts(self, source: str) -> tuple[str, ...] | None:
         """The name of a source of the plan, of which the model's own state is one."""
         if source == STATE:
             return self.request.state
