@@ -21,12 +21,12 @@ from benchmarks import report
 from benchmarks.catalog import CHANGES, QUERIES, RATIOS, SHARES
 from benchmarks.figures import beside
 from benchmarks.large import large_page
-from benchmarks.models import ALL_OF_TPCH
+from benchmarks.models import ALL_OF_TPCDS, ALL_OF_TPCH
 from dbt.adapters.sparkivm.connection.delta_jar import delta_package
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "benchmarks"
-PARTS = ("queries", "dag", "cold", "ratios")
+PARTS = ("queries", "dag", "cold", "ratios", "tpcds")
 
 
 def main() -> None:
@@ -57,20 +57,27 @@ def _compare_scales(results: Path) -> None:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
     measured = {query.name for query in QUERIES}
-    names = sorted(measured.union(ALL_OF_TPCH))
+    names = sorted(measured.union(ALL_OF_TPCH, ALL_OF_TPCDS))
     changes = [change.option for change in CHANGES]
     add = parser.add_argument
     add("parts", nargs="*", metavar="PART", default=["queries"], help=f"of {', '.join(PARTS)}")
-    add("--scales", nargs="+", type=float, default=[1.0], help="TPC-H's scale factors")
+    add("--scales", nargs="+", type=float, default=[1.0], help="scale factors")
     add("--rounds", type=int, default=5, help="measurements of each figure")
     add("--only", nargs="+", choices=names, default=names, metavar="QUERY", help="these queries")
     add("--changes", nargs="+", choices=changes, default=changes, metavar="CHANGE")
     add("--add", action="store_true", help="keep the results of other queries and changes")
     add("--results", type=Path, default=RESULTS, help="where the results go")
     add("--shares", nargs="+", type=float, default=SHARES, help="of lineitem, changed in `dag`")
-    add("--ratios", nargs="+", type=float, default=RATIOS, help="of orders, changed in `ratios`")
+    add(
+        "--ratios",
+        nargs="+",
+        type=float,
+        default=RATIOS,
+        help="of orders, changed in `ratios`, `tpcds`",
+    )
     add("--threads", type=int, default=1, help="dbt's threads in `dag`")
     add("--without-stock", action="store_true", help="without dbt's incremental")
+    add("--without-following", action="store_true", help="in `ratios`, `tpcds`: not against costs")
     add("--temporary", type=Path, help="where the temporary folder goes")
     add("--folder", type=Path, help=argparse.SUPPRESS)
     add("--part", help=argparse.SUPPRESS)
@@ -92,6 +99,7 @@ def _child(given: argparse.Namespace, part: str, scale: float, folder: Path) -> 
     command += ["--only", *given.only, "--changes", *given.changes]
     command += ["--shares", *map(str, given.shares), "--ratios", *map(str, given.ratios)]
     command += ["--without-stock"] if given.without_stock else []
+    command += ["--without-following"] if given.without_following else []
     command += ["--add"] if given.add else []
     subprocess.run(command, check=True, cwd=ROOT)
 
@@ -108,6 +116,8 @@ def _measure(given: argparse.Namespace, part: str, scale: float) -> None:
 
         found["samples"] = cold.run(given.folder, scale, given.rounds)
         report.write(given.results, part, scale, found)
+    elif part in ("ratios", "tpcds"):
+        _ratios(given, part, scale, found)
     else:
         from benchmarks.workspace import Workspace
 
@@ -120,23 +130,28 @@ def _measure(given: argparse.Namespace, part: str, scale: float) -> None:
             for samples in dag.run(workspace, given.rounds, given.threads, given.shares, stock):
                 found["samples"] = samples
                 report.write(given.results, part, scale, found)
-        elif part == "ratios":
-            _ratios(given, workspace, scale, found)
         else:
             _queries(given, workspace, scale, found)
 
 
-def _ratios(given: argparse.Namespace, workspace: Any, scale: float, found: dict[str, Any]) -> None:
-    from benchmarks.models import write_all_of_tpch
-    from benchmarks.ratios import Ratios
+def _ratios(given: argparse.Namespace, part: str, scale: float, found: dict[str, Any]) -> None:
+    from benchmarks import models, orders, workspace
+    from benchmarks.ratios import WAYS, Ratios
+    from integration_tests.tpcds.load import generate
 
-    models = write_all_of_tpch(workspace.project)
-    chosen = [name for name in models if name.removeprefix("tpch_") in given.only]
-    measuring = Ratios(workspace, chosen, given.ratios, given.rounds)
+    tpcds = part == "tpcds"
+    data = workspace.Data("bench_tpcds", generate) if tpcds else workspace.TPCH
+    place = workspace.Workspace(given.folder, scale, data)
+    write = models.write_all_of_tpcds if tpcds else models.write_all_of_tpch
+    chosen = [name for name in write(place.project) if name.partition("_")[2] in given.only]
+    kept = orders.OF_TPCDS if tpcds else orders.OF_TPCH
+    changes = orders.OrdersChanges(place.sql, data.schema, kept)
+    ways = [way for way in WAYS if way != "following" or not given.without_following]
+    measuring = Ratios(place, chosen, changes, given.ratios, given.rounds, ways)
     for change in measuring.run():
         print(change.name, flush=True)
         found["samples"] = measuring.samples
-        report.write(given.results, "ratios", scale, found)
+        report.write(given.results, part, scale, found)
 
 
 def _queries(

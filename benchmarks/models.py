@@ -1,4 +1,4 @@
-"""The texts of the benchmark's models: those of TPC-H come from integration_tests.
+"""The texts of the benchmark's models: those of TPC-H and TPC-DS come from integration_tests.
 
 Those are written into a copy of the benchmark's project, with what is other here. Beside dbt's
 `incremental` with its key, its column `loaded` and its condition on what is newer
@@ -8,9 +8,12 @@ leave the same rows in every way.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+import sqlglot
 from jinja2 import Template
+from sqlglot import exp
 
 from benchmarks.catalog import PROJECT
 from integration_tests.tpch.load import PROJECT as TPCH
@@ -34,6 +37,7 @@ UNIQUE_KEYS = {
 """The keys by which dbt's `incremental` merges."""
 
 ALL_OF_TPCH = tuple(sorted(file.stem for file in (TPCH / "models" / "tpch").glob("q*.sql")))
+ALL_OF_TPCDS = tuple(f"q{number:02}" for number in range(1, 100))
 WITHOUT_TIES: dict[str, tuple[Replaced, ...]] = {
     "q03": (_above("limit 10", "    , l_orderkey"),),
     "q18": (_above("limit 100", "    , o_orderkey"),),
@@ -150,3 +154,47 @@ def write_all_of_tpch(project: Path) -> list[str]:
         found = _of_tpch(query, WITHOUT_TIES.get(query, ()))
         (folder / f"{names[-1]}.sql").write_text(found)
     return names
+
+
+def write_all_of_tpcds(project: Path) -> list[str]:
+    """Write all queries of TPC-DS into a copy of the project.
+
+    Columns without a name get one, as tables need it. A LIMIT without an order of all columns would
+    leave other rows in every way, so that the order gets the columns that it lacks.
+
+    Returns:
+        The names of their models.
+    """
+    from integration_tests.tpcds.texts import benchmark, columns_of
+
+    folder = project / "models" / "tpcds"
+    folder.mkdir(exist_ok=True)
+    names = []
+    for number, sql in benchmark().queries.items():
+        names.append(f"tpcds_q{number:02}")
+        tree = sqlglot.parse_one(sql, read="spark")
+        _name_columns(tree)
+        if tree.args.get("limit"):
+            columns = len(columns_of(number))
+            order = tree.args.get("order") or exp.Order(expressions=[])
+            by_number = [exp.Literal.number(n + 1) for n in range(columns)]
+            order.set("expressions", [*order.expressions, *by_number])
+            tree.set("order", order)
+        for table in tree.find_all(exp.Table):
+            if table.db == "s":
+                table.replace(
+                    exp.to_table(f"tpcds_source__{table.name}", alias=table.alias or table.name)
+                )
+        text = tree.sql("spark", pretty=True)
+        text = re.sub(r"tpcds_source__(\w+)", r"{{ source('tpcds', '\1') }}", text)
+        (folder / f"{names[-1]}.sql").write_text(f"{text}\n")
+    return names
+
+
+def _name_columns(query: exp.Expression) -> None:
+    first = query
+    while not isinstance(first, exp.Select):
+        first = first.this
+    for number, shown in enumerate(first.expressions, 1):
+        if not shown.alias_or_name:
+            shown.replace(exp.alias_(shown.copy(), f"column_{number}"))

@@ -28,7 +28,7 @@ class Pair:
         orders: how many.
         strategy: what the refresh chose.
         refresh: as it was chosen.
-        following: by following what changed.
+        following: by following what changed; None if that was not measured.
         table: by a rebuild.
         taken: by the way that was chosen, in all its measurements: following may be the same way.
         others: by each other way.
@@ -40,7 +40,7 @@ class Pair:
     orders: int
     strategy: str
     refresh: float
-    following: float
+    following: float | None
     table: float
     taken: float
     others: tuple[float, ...]
@@ -77,17 +77,20 @@ def pairs(samples: Sequence[Sample]) -> list[Pair]:
     found = []
     for query, kind, ratio in sorted(in_order(samples, "query", "kind", "ratio")):
         here = {"query": query, "kind": kind, "ratio": ratio}
-        ways = [figure_of(samples, way=way, **here) for way in ("refresh", "following", "table")]
+        refresh, following, table = (
+            figure.median if (figure := figure_of(samples, way=way, **here)) else None
+            for way in ("refresh", "following", "table")
+        )
+        assert refresh is not None and table is not None
         refreshes = chosen(samples, way="refresh", **here)
-        medians = [figure.median for figure in ways if figure is not None]
         last = refreshes[-1]
-        by_way: dict[str, list[float]] = {"rebuild": [medians[-1]]}
+        by_way: dict[str, list[float]] = {"rebuild": [table]}
         for sample in [*refreshes, *chosen(samples, way="following", **here)]:
             by_way.setdefault(_how(sample), []).append(seconds(sample))
         taken = median(by_way.pop(_how(last)))
         others = tuple(median(took) for took in by_way.values())
-        pair = Pair(query, kind, ratio, last["rows"], last["strategy"], *medians, taken, others)
-        found.append(pair)
+        how = last["rows"], last["strategy"]
+        found.append(Pair(query, kind, ratio, *how, refresh, following, table, taken, others))
     return found
 
 
@@ -111,32 +114,47 @@ def ratios_page(samples: Sequence[Sample]) -> str:
     found = pairs(samples)
     faster = sum(pair.times <= 1 for pair in found)
     losers = [pair for pair in found if pair.loses]
-    wrong = [pair for pair in found if not pair.chose_right]
-    right = len(found) - len(wrong)
-    well = sum(pair.chose_well for pair in found)
-    beside_following = sum(not _is_slower(pair.refresh, pair.following) for pair in found)
     texts = [
         f"Of {len(found)} pairs of query and change {faster} take no more time than the rebuild, "
         f"and {len(losers)} take more than {_SLOWER} times its time (and more than {_LITTLE} s "
-        f"more, where both take less than {_SHORT:g} s). The choice was right in {right} "
-        f"({100 * right / len(found):.0f} %): the chosen way takes at most {_SLOWER} times what "
-        "following the change, or a rebuild, takes, where these are other ways. With up to "
-        f"{_LITTLE} s more, where both take less than {_SHORT:g} s, it was right in {well}; beside "
-        f"following alone in {beside_following}.\n",
+        f"more, where both take less than {_SHORT:g} s). {_choices(found)}\n",
         f"All pairs together took {sum(p.refresh for p in found):.0f} s by refreshes, "
-        f"{sum(p.following for p in found):.0f} s by following and "
-        f"{sum(p.table for p in found):.0f} s by rebuilds.\n",
+        f"{_by_following(found)}{sum(p.table for p in found):.0f} s by rebuilds.\n",
     ]
     for kind in KINDS:
         of_kind = [pair for pair in found if pair.kind == kind]
         if of_kind:
             texts += [f"## Refresh ÷ rebuild, {kind}\n", _table(of_kind)]
     texts += ["r: the query was computed anew; n: it sees nothing of the change.\n"]
+    wrong = [pair for pair in found if not pair.chose_right]
     told = [[p.query, f"{p.kind} {share(p.ratio)}", p.strategy, *_seconds(p)] for p in wrong]
     head = ["query", "change", "chosen", "refresh", "by following", "rebuild"]
     if told:
         texts += ["## Where another way was faster\n", "Seconds.\n", markdown(head, told)]
     return "\n".join(texts)
+
+
+def _choices(found: Sequence[Pair]) -> str:
+    """In how many pairs the choice was right, as far as the other ways were measured."""
+    if any(pair.following is None for pair in found):
+        return (
+            "Following what changed against what it is expected to cost was not measured, so that "
+            "the choice is compared with the rebuild alone."
+        )
+    right = sum(pair.chose_right for pair in found)
+    well = sum(pair.chose_well for pair in found)
+    beside = sum(p.following is None or not _is_slower(p.refresh, p.following) for p in found)
+    return (
+        f"The choice was right in {right} ({100 * right / len(found):.0f} %): the chosen way takes "
+        f"at most {_SLOWER} times what following the change, or a rebuild, takes, where these are "
+        f"other ways. With up to {_LITTLE} s more, where both take less than {_SHORT:g} s, it was "
+        f"right in {well}; beside following alone in {beside}."
+    )
+
+
+def _by_following(found: Sequence[Pair]) -> str:
+    took = [pair.following for pair in found if pair.following is not None]
+    return f"{sum(took):.0f} s by following and " if len(took) == len(found) else "and "
 
 
 def _table(found: Sequence[Pair]) -> str:
@@ -154,7 +172,7 @@ def cell(pair: Pair) -> str:
     return f"{pair.times:.2f}{mark}"
 
 
-def _seconds(pair: Pair) -> list[float]:
+def _seconds(pair: Pair) -> list[float | None]:
     return [pair.refresh, pair.following, pair.table]
 
 
@@ -165,6 +183,10 @@ def ratios_csv(samples: Sequence[Sample]) -> str:
     head = ("query", "kind", "change_ratio", "orders", "strategy", "refresh", "following")
     writer.writerow((*head, "rebuild", "refresh_to_rebuild"))
     for p in pairs(samples):
-        row = (p.query, p.kind, p.ratio, p.orders, p.strategy, *map("{:.3f}".format, _seconds(p)))
+        row = (p.query, p.kind, p.ratio, p.orders, p.strategy, *map(_exact, _seconds(p)))
         writer.writerow((*row, f"{p.times:.3f}"))
     return file.getvalue()
+
+
+def _exact(took: float | None) -> str:
+    return "" if took is None else f"{took:.3f}"

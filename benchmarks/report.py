@@ -35,23 +35,24 @@ def write(results: Path, part: str, scale: float, found: Mapping[str, Any]) -> N
 
     Args:
         results: the folder.
-        part: queries, dag, cold or ratios.
-        scale: TPC-H's scale factor.
+        part: queries, dag, cold, ratios or tpcds.
+        scale: the scale factor.
         found: `samples`, and `machine` with what they were measured on.
     """
     results.mkdir(parents=True, exist_ok=True)
     name = _name(part, f"{scale:g}")
     (results / f"{name}.json").write_text(as_json(found))
     samples = found["samples"]
-    pages = {"queries": queries_page, "dag": dag_page, "cold": cold_page, "ratios": ratios_page}
-    page = pages[part]
+    page = {"queries": queries_page, "dag": dag_page, "cold": cold_page}.get(part, ratios_page)
     machine = ", ".join(f"{key} {value}" for key, value in found["machine"].items())
     title = f"# {TITLES[part]}, scale factor {scale:g}\n\nMeasured with {machine}.\n\n"
     picture = f"![plot]({name}.svg)\n\n"
     (results / f"{name}.md").write_text(title + picture + page(samples))
-    if part == "ratios":
+    if page is ratios_page:
         (results / f"{name}.csv").write_text(ratios_csv(samples))
-    draw = {"queries": plots.queries, "ratios": plots.heat_maps}.get(part, plots.ways)
+    draw = {"queries": plots.queries, "ratios": plots.heat_maps, "tpcds": plots.heat_maps}.get(
+        part, plots.ways
+    )
     draw(samples, results / f"{name}.svg", f"{TITLES[part]}, SF {scale:g}")
 
 
@@ -91,6 +92,7 @@ TITLES = {
     "dag": "`dbt run` of 20 models, warm",
     "cold": "`dbt run` of one model, in a fresh process",
     "ratios": "Refresh ÷ rebuild of TPC-H's queries, by how many orders changed",
+    "tpcds": "Refresh ÷ rebuild of TPC-DS's queries, by how many orders changed",
 }
 
 

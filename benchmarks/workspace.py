@@ -26,6 +26,25 @@ def target_path(target: str) -> str:
     return f"target/{target}"
 
 
+@dataclass(frozen=True)
+class Data:
+    """The tables of a benchmark.
+
+    Attributes:
+        schema: where they are loaded.
+        generate: writes them as Parquet files, at a scale factor, into a folder.
+        more: columns that they get besides their own.
+    """
+
+    schema: str
+    generate: Callable[[float, Path], None]
+    more: str = ""
+
+
+TPCH = Data(SOURCES, load.generate, ", 0 as loaded")
+"""With a column for the number of the load that wrote a row."""
+
+
 @dataclass
 class Measured:
     """One measurement.
@@ -47,23 +66,24 @@ class Workspace:
     """Where one scale is measured. One process can have one, as its Spark keeps its places.
 
     Args:
-        folder: an empty folder, or one of an earlier workspace of the same scale.
-        scale: TPC-H's scale factor.
+        folder: an empty folder, or one of an earlier workspace of the same scale and data.
+        scale: the scale factor.
+        data: the tables.
     """
 
-    def __init__(self, folder: Path, scale: float) -> None:
+    def __init__(self, folder: Path, scale: float, data: Data = TPCH) -> None:
         """Generate and load the data, unless that was done already."""
         self.project = folder / "project"
         if not self.project.exists():
             shutil.copytree(PROJECT, self.project, ignore=shutil.ignore_patterns(".*", "target"))
             models.write(self.project)
-        load.generate(scale, folder / "data")
+        data.generate(scale, folder / "data")
         self.session = load.session_of_profile(self.project)
         self.session.conf.set("spark.sql.ansi.enabled", "false")  # as dbt-spark has it
         self.sql = load.sql_of(self.session)
         loaded = folder / "loaded"
         if not loaded.exists():
-            self._load(folder / "data")
+            self._load(data, folder / "data")
             loaded.touch()
         self.status = Status(self.session)
         self._dbt = {
@@ -103,10 +123,12 @@ class Workspace:
         return Measured(seconds, self.status.since())
 
     def differ(self, one: str, other: str) -> bool:
-        """Whether two queries with the same columns give different bags of rows."""
-        columns = self.session.sql(one).columns
-        shown = ", ".join(f"coalesce(cast(`{c}` as string), 'NULL')" for c in columns)
-        named = ", ".join(f"`{c}`" for c in columns)
+        """Whether two queries with the same columns give different bags of rows.
+
+        Of floating-point numbers the last digits hang on the order in which they were added.
+        """
+        shown = ", ".join(_comparable(*column) for column in self.session.sql(one).dtypes)
+        named = ", ".join(f"`{name}`" for name, _ in self.session.sql(one).dtypes)
         sums = [
             self.sql(
                 f"select count(*), sum(cast(xxhash64({shown}) as decimal(38, 0))) "
@@ -116,12 +138,15 @@ class Workspace:
         ]
         return bool(sums[0] != sums[1])
 
-    def _load(self, data: Path) -> None:
-        """The tables of TPC-H with a column for the number of the load that wrote a row."""
-        self.sql(f"create schema if not exists {SOURCES}")
-        for table in load.TABLES:
+    def _load(self, data: Data, folder: Path) -> None:
+        self.sql(f"create schema if not exists {data.schema}")
+        for file in sorted(folder.glob("*.parquet")):
             self.sql(
-                f"create or replace table {SOURCES}.{table} using delta "
-                "tblproperties (delta.enableChangeDataFeed = true) as select *, 0 as loaded "
-                f"from parquet.`{data / table}.parquet`"
+                f"create or replace table {data.schema}.{file.stem} using delta tblproperties "
+                f"(delta.enableChangeDataFeed = true) as select *{data.more} from parquet.`{file}`"
             )
+
+
+def _comparable(name: str, kind: str) -> str:
+    column = f"cast(`{name}` as decimal(38, 6))" if kind in ("float", "double") else f"`{name}`"
+    return f"coalesce(cast({column} as string), 'NULL')"

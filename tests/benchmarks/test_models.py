@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -52,3 +53,36 @@ def test_a_text_that_changed_under_the_benchmark_is_told(monkeypatch: pytest.Mon
     monkeypatch.setitem(models.OTHER, "q13", (("no such line", "x"),))
     with pytest.raises(ValueError, match=r"q13\.sql has not one line that ends in: no such line"):
         models.text("q13")
+
+
+@pytest.fixture(scope="module")
+def tpcds(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    project = tmp_path_factory.mktemp("project")
+    (project / "models").mkdir()
+    names = models.write_all_of_tpcds(project)
+    return {name: (project / "models" / "tpcds" / f"{name}.sql").read_text() for name in names}
+
+
+def test_all_of_tpcds_reads_sources(tpcds: dict[str, str]) -> None:
+    assert tuple(name.removeprefix("tpcds_") for name in tpcds) == models.ALL_OF_TPCDS
+    declared = (PROJECT / "models" / "sources.yml").read_text()
+    for name, text in tpcds.items():
+        read = re.findall(r"{{ source\('tpcds', '(\w+)'\) }}", text)
+        assert read, name
+        assert all(f"      - name: {table}\n" in declared for table in read), name
+        plain = sqlglot.parse_one(re.sub(r"{{[^}]*'(\w+)'\) }}", r"s.\1", text), read="spark")
+        of_s = [table for table in plain.find_all(exp.Table) if table.db == "s"]
+        assert len(of_s) == len(read), name
+
+
+def test_a_table_of_tpcds_has_named_columns_and_a_limit_leaves_the_same_rows(
+    tpcds: dict[str, str],
+) -> None:
+    def parsed(query: str) -> exp.Expression:
+        text = re.sub(r"{{[^}]*'(\w+)'\) }}", r"s.\1", tpcds[f"tpcds_{query}"])
+        return sqlglot.parse_one(text, read="spark")
+
+    assert parsed("q08").named_selects == ["s_store_name", "column_2"]
+    order = parsed("q21").args["order"].expressions
+    assert [by.this.name for by in order][2:] == ["1", "2", "3", "4"], "of a star, too"
+    assert "1" not in [by.this.name for by in parsed("q02").args["order"].expressions]

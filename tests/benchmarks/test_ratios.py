@@ -66,6 +66,16 @@ def test_the_page_and_the_lines_tell_each_pair() -> None:
     )
 
 
+def test_following_may_be_left_out() -> None:
+    samples = [sample for sample in [*FASTER, *SLOWER] if sample["way"] != "following"]
+    assert [(p.following, p.chose_right) for p in pairs(samples)] == [(None, True), (None, False)]
+    page = ratios_page(samples)
+    assert "is compared with the rebuild alone" in page
+    assert "together took 9 s by refreshes, and 8 s by rebuilds" in page
+    assert "| q01 | mixed 10 % | incremental | 8.00 | - | 4.00 |" in page
+    assert ratios_csv(samples).splitlines()[1] == "q01,mixed,0.0,7,incremental,1.000,,4.000,0.250"
+
+
 def test_a_map_is_drawn_of_what_was_measured_so_far(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     inserts = [{**sample, "kind": "inserts"} for sample in FASTER]

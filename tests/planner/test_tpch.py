@@ -11,12 +11,12 @@ from typing import Any
 import duckdb
 import pytest
 
+from integration_tests.tpcds.texts import spark_type
 from integration_tests.tpch import load
 from python_ivm.refresh.statement import Strategy
 from tests.planner.lake import Lake
 from tests.tpcds.data import Shooter, aims
 from tests.tpcds.test_on_duckdb import compare
-from tests.tpcds.texts import spark_type
 
 ROUNDS = 5
 SOURCE = re.compile(r"\{\{\s*source\('tpch', '(\w+)'\)\s*\}\}")

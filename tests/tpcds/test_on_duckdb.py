@@ -8,12 +8,12 @@ from collections import Counter
 
 import pytest
 
+from integration_tests.tpcds.texts import benchmark, tables_of
 from python_ivm.refresh.statement import Refresh, Strategy
 from tests.planner.compare import assert_same
 from tests.planner.lake import Lake
 from tests.tpcds.data import Shooter, aims
 from tests.tpcds.report import Run, record
-from tests.tpcds.texts import benchmark, tables_of
 
 ROUNDS = 5
 LIMIT = re.compile(r"\s+limit\s+(\d+)\s*\Z", re.IGNORECASE)

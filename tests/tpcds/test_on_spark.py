@@ -10,12 +10,12 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
+from integration_tests.tpcds.texts import benchmark, tables_of
 from tests.spark.conftest import bench as bench
 from tests.spark.workbench import Bench, View, bag
 from tests.tpcds.data import Row, Shooter, aims
 from tests.tpcds.report import Run, record
 from tests.tpcds.test_on_duckdb import LIMIT, ROUNDS
-from tests.tpcds.texts import benchmark, tables_of
 
 ID = "row_id"
 """A column of the tables that no query reads: the changes find their rows by it."""

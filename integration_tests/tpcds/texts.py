@@ -35,22 +35,45 @@ class Benchmark:
 @cache
 def benchmark() -> Benchmark:
     """Read texts and schema from the extension."""
-    import duckdb_extension_tpcds  # here, as only these tests need it
+    db = _empty()
+    texts = db.execute("select query_nr, query from tpcds_queries()").fetchall()
+    tables = {
+        name: {c: spark_type(kind) for c, kind, *_ in db.execute(f"describe {name}").fetchall()}
+        for name in tables_in(db)
+    }
+    return Benchmark({number: _in_spark(number, text, tables) for number, text in texts}, tables)
+
+
+def columns_of(number: int) -> list[str]:
+    """The columns of a query, as DuckDB names them."""
+    texts = _empty().execute(f"select query from tpcds_queries() where query_nr = {number}")
+    ((text,),) = texts.fetchall()
+    return [name for name, *_ in _empty().execute(f"describe {text}").fetchall()]
+
+
+@cache
+def _empty() -> duckdb.DuckDBPyConnection:
+    """A database with the tables, without rows."""
+    db = generator()
+    db.execute("call dsdgen(sf=0)")
+    return db
+
+
+def generator() -> duckdb.DuckDBPyConnection:
+    """A database of its own with the extension that has the texts and makes the data."""
+    import duckdb_extension_tpcds  # here, as only TPC-DS needs it
 
     folder = Path(duckdb_extension_tpcds.__file__).parent
     (file,) = folder.rglob("*.duckdb_extension")
     db = duckdb.connect(config={"allow_unsigned_extensions": "true"})
     db.execute(f"load '{file}'")
-    texts = db.execute("select query_nr, query from tpcds_queries()").fetchall()
-    db.execute("call dsdgen(sf=0)")
-    names = db.execute(
-        "select table_name from information_schema.tables where table_schema = 'main'"
-    ).fetchall()
-    tables = {
-        name: {c: spark_type(kind) for c, kind, *_ in db.execute(f"describe {name}").fetchall()}
-        for (name,) in names
-    }
-    return Benchmark({number: _in_spark(number, text, tables) for number, text in texts}, tables)
+    return db
+
+
+def tables_in(db: duckdb.DuckDBPyConnection) -> list[str]:
+    """The tables of a database."""
+    names = "select table_name from information_schema.tables where table_schema = 'main'"
+    return [name for (name,) in db.execute(names).fetchall()]
 
 
 def spark_type(kind: str) -> str:
