@@ -331,6 +331,8 @@ class Planner(Recomputes):
             return self._recompute(found, bookmark)
         if found.merge is None:
             return self._moved_on("no row changed that the query sees", bookmark, changes)
+        if found.recomputes and not clock_moved and self._is_rewritable():
+            return self._rewritten(_CHEAPER, how, bookmark, changes, found.read)
         self.merged = found.plan
         merge = self._committed(found.merge, bookmark, changes)
         moved = clock if clock_moved else None

@@ -14,14 +14,21 @@ from typing import NamedTuple
 
 FASTER = "FASTER"
 """The reason of a refresh that wrote all rows as that is faster."""
-_FOLLOWED = frozenset({"CHANGED", "CHEAPER"})
-"""The reasons of refreshes whose way the planner chose by bytes and operators."""
+_COUNT = frozenset({"CHANGED", "CHEAPER", FASTER})
+"""The reasons of refreshes that tell how long the next one may take."""
 _KEPT = 3
-"""So many times of each way are kept: the least of them is what it takes when nothing else runs."""
+"""So many times of each way are kept, of changes of like size: the least of them is what it takes
+when nothing else runs."""
+_SIZES = 4
+"""Of so many sizes of changes times are kept."""
 _TRIED = 2
 """Changes are followed so many times before they are not: the first MERGE of a process is slow."""
-_LIKE = 2
+_TELLS = 2
 """A change tells of those that have at least half of its rows."""
+_LIKE = 4
+"""Changes are of like size if one has at most so many times the rows of the other."""
+_GROWS = 2
+"""A change that is larger than all before is expected to take so many times as long at the most."""
 _AGES = 0.95
 """What a time counts of itself for each refresh since it was taken."""
 _AT_LEAST = 0.5
@@ -70,42 +77,80 @@ class Timings:
             return Timings()
         return Timings(_read(value.get("followed")), _read(value.get("anew")))
 
-    def after(self, reason: str, took: Took) -> Timings:
-        """The same after a refresh for a reason."""
-        if reason in _FOLLOWED:
-            return replace(self, followed=(*self.followed, took)[-_KEPT:])
-        if reason == FASTER:
-            return replace(self, anew=(*self.anew, took)[-_KEPT:])
-        return self
+    def after(self, reason: str, took: Took, *, anew: bool) -> Timings:
+        """The same after a refresh.
 
-    def faster_anew(self, rows: int | None, refresh: int) -> tuple[Took, Took] | None:
-        """What it took to write all rows and to follow a change, if the first is faster; else None.
+        Args:
+            reason: Why it took its way. If it merged what differs from the query, it counts as one
+                that followed a change, which it was chosen in place of.
+            took: How long it took.
+            anew: Whether it wrote all rows.
+        """
+        if reason not in _COUNT:
+            return self
+        if anew:
+            return replace(self, anew=(*self.anew, took)[-_KEPT:])
+        alike = [other for other in self.followed if _is_like(other.rows, took.rows)]
+        kept = [other for other in self.followed if other not in alike[: 1 - _KEPT]]
+        return replace(self, followed=(*kept, took)[-_KEPT * _SIZES :])
+
+    def faster_anew(self, rows: int | None, refresh: int) -> tuple[float, float] | None:
+        """What both ways are expected to take, if to write all rows is the faster one; else None.
 
         Args:
             rows: How many rows of the sources changed; None if that is not known.
             refresh: The number of the refresh that is planned.
+
+        Returns:
+            The milliseconds of writing all rows, and of following the change.
         """
         seen = [took for took in self.followed if _tells_of(took.rows, rows)]
         if len(seen) < _TRIED or not self.anew:
             return None
-
-        def expected(took: Took) -> float:
-            age = refresh - took.refresh - 1
-            counts = max(_AT_LEAST, _AGES**age) * (_BUILD if took.build else 1)
-            return counts * took.milliseconds
-
         rewrites = [took for took in self.anew if not took.build]
-        anew, followed = min(rewrites or self.anew, key=expected), min(seen, key=expected)
-        if _TENTH * expected(anew) + _MORE >= expected(followed):
-            return None
-        return anew, followed
+        anew = min(_counts(took, refresh) for took in rewrites or self.anew)
+        followed = _expected(seen, rows, refresh)
+        return (anew, followed) if _TENTH * anew + _MORE < followed else None
+
+
+def _counts(took: Took, refresh: int) -> float:
+    """The milliseconds of a time as they count now, as it was taken some refreshes ago."""
+    age = refresh - took.refresh - 1
+    return max(_AT_LEAST, _AGES**age) * (_BUILD if took.build else 1) * took.milliseconds
+
+
+def _expected(seen: Sequence[Took], rows: int | None, refresh: int) -> float:
+    """The milliseconds that following a change is expected to take.
+
+    It is what changes of like size took, or the largest of those that were smaller. If this one is
+    larger than all of these, each row more takes what it took from the size before to theirs.
+    """
+    if rows is None:
+        return min(_counts(took, refresh) for took in seen)
+    most = max(took.rows or 0 for took in seen)
+    largest = [took for took in seen if _is_like(took.rows, most)]
+    smaller = [took for took in seen if took not in largest]
+    expected = min(_counts(took, refresh) for took in largest)
+    if _is_like(rows, most) or not smaller:
+        return expected
+    before = max(took.rows or 0 for took in smaller)
+    rise = expected - min(_counts(took, refresh) for took in smaller)
+    more = max(0.0, rise) * (rows - most) / (most - before)
+    return min(_GROWS * expected, expected + more)
 
 
 def _tells_of(seen: int | None, rows: int | None) -> bool:
     """Whether a change of so many rows costs no more than one of these."""
     if rows is None:
         return True
-    return seen is not None and seen <= _LIKE * rows
+    return seen is not None and seen <= _TELLS * rows
+
+
+def _is_like(one: int | None, other: int | None) -> bool:
+    """Whether two changes are of like size: none is of that of one whose size is not known."""
+    if one is None or other is None:
+        return one is other
+    return max(one, other) <= _LIKE * max(1, min(one, other))
 
 
 def _read(value: object) -> tuple[Took, ...]:

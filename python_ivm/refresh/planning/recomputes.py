@@ -55,27 +55,34 @@ class Recomputes(Builds):
     def _faster_anew(
         self, how: Maintained, bookmark: Bookmark, read: Mapping[str, SourceChange]
     ) -> Reason | None:
-        """Why all rows of the state are written, though what changed could be followed.
+        """Why all rows of the state are written, though what changed could be followed."""
+        if not self.request.options.learn:
+            return None
+        changed = known_sum([change.rows for change in read.values()])
+        found = timings(self.model.found).faster_anew(changed, bookmark.refresh + 1)
+        if found is None or not self._is_rewritable():
+            return None
+        anew, followed = (milliseconds / 1000 for milliseconds in found)
+        told = (
+            f"to compute it is expected to take {anew:.1f} s, to follow the change {followed:.1f} s"
+        )
+        return Reason("FASTER", told, False)
 
-        Only of a small state: models above compare what it had and has.
+    def _is_rewritable(self) -> bool:
+        """Whether all rows of the state can be written where the query is computed anew.
+
+        Only of a small state: models above compare what it had and has. And not where its rows are
+        no function of what the sources have now.
         """
         options, model = self.request.options, self.model
         by_steps = bool(model.ordered) or options.step is Step.COMMIT
         own_rows = bool(model.named) or bool(model.delayed) or model.program is not None
-        if not options.learn or by_steps or own_rows or self.is_log or model.asked:
-            return None
+        if by_steps or own_rows or self.is_log or model.asked:
+            return False
         if self.request.storage.partition_by:  # of which Spark may replace some only
-            return None
-        changed = known_sum([change.rows for change in read.values()])
-        found = timings(model.found).faster_anew(changed, bookmark.refresh + 1)
-        size = model.size(STATE) if found is not None else None
-        if found is None or size is None or size > SMALL:
-            return None
-        anew, followed = (took.milliseconds / 1000 for took in found)
-        told = f"to compute it took {anew:.1f} s, to follow a change {followed:.1f} s"
-        if anew >= followed:
-            told = f"this may take less than the {followed:.1f} s of following a change"
-        return Reason("FASTER", told, False)
+            return False
+        size = model.size(STATE)
+        return size is not None and size <= SMALL
 
     def _rewritten(
         self,
