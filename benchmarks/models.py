@@ -197,4 +197,5 @@ def _name_columns(query: exp.Expression) -> None:
         first = first.this
     for number, shown in enumerate(first.expressions, 1):
         if not shown.alias_or_name:
-            shown.replace(exp.alias_(shown.copy(), f"column_{number}"))
+            name = shown.unnest().alias_or_name or f"column_{number}"
+            shown.replace(exp.alias_(shown.copy(), name))

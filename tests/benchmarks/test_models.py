@@ -83,6 +83,7 @@ def test_a_table_of_tpcds_has_named_columns_and_a_limit_leaves_the_same_rows(
         return sqlglot.parse_one(text, read="spark")
 
     assert parsed("q08").named_selects == ["s_store_name", "column_2"]
+    assert parsed("q41").named_selects == ["i_product_name"], "in brackets it has a name"
     order = parsed("q21").args["order"].expressions
     assert [by.this.name for by in order][2:] == ["1", "2", "3", "4"], "of a star, too"
     assert "1" not in [by.this.name for by in parsed("q02").args["order"].expressions]
