@@ -38,7 +38,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="sparkivm-bench-", dir=given.temporary) as place:
         for scale in given.scales:
             for part in given.parts:
-                _child(given, part, scale, Path(place) / f"sf{scale:g}")
+                data = "tpcds" if part == "tpcds" else "tpch"
+                _child(given, part, scale, Path(place) / f"{data}-sf{scale:g}")
     _compare_scales(given.results)
 
 

@@ -12,7 +12,7 @@ from python_ivm.refresh.metadata.versions import state_history
 from python_ivm.refresh.request import Request, Warehouse
 from python_ivm.refresh.statement import Kind, Statement
 from python_ivm.render.sources import relation_name
-from python_ivm.state.bookmark import Bookmark
+from python_ivm.state.bookmark import Bookmark, build_time, timings
 
 Name = tuple[str, ...]
 
@@ -36,22 +36,27 @@ def renaming(former: Name, request: Request, warehouse: Warehouse, suffix: str) 
         InvalidModel: If there is no such state, or something has its new place.
     """
     state = _state_of(former, warehouse, suffix)
-    moved = state_history(warehouse, request.state).bookmark
-    if moved is not None and moved.model.lower() == table_key(former):
-        found, planned = moved, []
-    else:
-        found = _bookmark(former, state, request, warehouse)
-        planned = [_move(state, request, warehouse)]
+    planned: list[Statement] = []
+    found = state_history(warehouse, request.state)
+    bookmark = found.bookmark
+    if bookmark is None or bookmark.model.lower() != table_key(former):
+        found = state_history(warehouse, state)
+        bookmark = _checked(former, found.bookmark, request)
+        planned.append(_move(state, request, warehouse))
     view = warehouse.definition(former)
     if view is not None and reads_state(view.text, state):
         planned.append(Statement(Kind.DROP_VIEW, f"DROP VIEW {relation_name(former)}"))
+    told = bookmark.told
+    if told is not None:  # this commit is no refresh, whose time would tell of the next one's
+        told = replace(told, began=None, rebuild=build_time(found), timings=timings(found))
     after = replace(
-        found,
-        refresh=found.refresh + 1,
+        bookmark,
+        refresh=bookmark.refresh + 1,
+        told=told,
         model=".".join(request.view),
         state=table_key(request.state),
         view="",
-        project=request.project or found.project,
+        project=request.project or bookmark.project,
     )
     kept = replace(
         statements.keep_bookmark(request),
@@ -70,8 +75,7 @@ def _state_of(former: Name, warehouse: Warehouse, suffix: str) -> Name:
     return former[-2], former[-1] + suffix
 
 
-def _bookmark(former: Name, state: Name, request: Request, warehouse: Warehouse) -> Bookmark:
-    found = state_history(warehouse, state).bookmark
+def _checked(former: Name, found: Bookmark | None, request: Request) -> Bookmark:
     if found is None or found.model.lower() != table_key(former):
         raise InvalidModel(
             f"{relation_name(former)} has no state of a maintained model",

@@ -331,8 +331,8 @@ class Planner(Recomputes):
             return self._recompute(found, bookmark)
         if found.merge is None:
             return self._moved_on("no row changed that the query sees", bookmark, changes)
-        if found.recomputes and not clock_moved and self._is_rewritable():
-            return self._rewritten(_CHEAPER, how, bookmark, changes, found.read)
+        if found.recomputes and not clock_moved and self._is_rewritable(bookmark):
+            return self._rewritten(_READS_LESS, how, bookmark, changes, found.read)
         self.merged = found.plan
         merge = self._committed(found.merge, bookmark, changes)
         moved = clock if clock_moved else None
@@ -367,6 +367,8 @@ _FIRST = Reason("FIRST_BUILD", "first build", False)
 _NEWER = Reason("STATE_NEWER", "the state was written by a newer version of dbt-sparkivm")
 _CHEAPER = Reason("CHEAPER", "to follow what changed would read more", False)
 """No fallback, though all rows are read: a refresh is wanted because it costs less."""
+_READS_LESS = Reason("FASTER", _CHEAPER.text, False)
+"""The same of a state so small that it is faster to write all of its rows."""
 _CUT_OFF = Reason("LOOP_CUT_OFF", "a limit cut the loop off at the last refresh", False)
 _CONTINUE = "on_configuration_change: continue"
 _CLOCK_MOVED = Reason(

@@ -229,8 +229,7 @@ def timings(found: Found) -> Timings:
     took = Took(milliseconds, told.rows, bookmark.refresh, told.strategy == "full")
     if took.build:
         return Timings(anew=(took,))  # others were of another query, or of other tables
-    anew = commit is not None and commit.rewrites
-    return told.timings.after(told.reason, took, anew=anew)
+    return told.timings.after(told.reason, took)
 
 
 def taken(told: Told, commit: Commit | None) -> int | None:

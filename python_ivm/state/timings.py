@@ -14,19 +14,17 @@ from typing import NamedTuple
 
 FASTER = "FASTER"
 """The reason of a refresh that wrote all rows as that is faster."""
-_COUNT = frozenset({"CHANGED", "CHEAPER", FASTER})
-"""The reasons of refreshes that tell how long the next one may take."""
+_FOLLOWED = frozenset({"CHANGED", "CHEAPER"})
+"""The reasons of refreshes whose way the planner chose by bytes and operators."""
 _KEPT = 3
-"""So many times of each way are kept, of changes of like size: the least of them is what it takes
+"""So many times of each way are kept, of changes of each size: the least of them is what it takes
 when nothing else runs."""
 _SIZES = 4
-"""Of so many sizes of changes times are kept."""
+"""Times of so many sizes of changes are kept."""
 _TRIED = 2
 """Changes are followed so many times before they are not: the first MERGE of a process is slow."""
 _TELLS = 2
 """A change tells of those that have at least half of its rows."""
-_LIKE = 4
-"""Changes are of like size if one has at most so many times the rows of the other."""
 _GROWS = 2
 """A change that is larger than all before is expected to take so many times as long at the most."""
 _AGES = 0.95
@@ -77,22 +75,15 @@ class Timings:
             return Timings()
         return Timings(_read(value.get("followed")), _read(value.get("anew")))
 
-    def after(self, reason: str, took: Took, *, anew: bool) -> Timings:
-        """The same after a refresh.
-
-        Args:
-            reason: Why it took its way. If it merged what differs from the query, it counts as one
-                that followed a change, which it was chosen in place of.
-            took: How long it took.
-            anew: Whether it wrote all rows.
-        """
-        if reason not in _COUNT:
-            return self
-        if anew:
+    def after(self, reason: str, took: Took) -> Timings:
+        """The same after a refresh for a reason."""
+        if reason in _FOLLOWED:
+            alike = [other for other in self.followed if _size(other.rows) == _size(took.rows)]
+            kept = [other for other in self.followed if other not in alike[: 1 - _KEPT]]
+            return replace(self, followed=(*kept, took)[-_KEPT * _SIZES :])
+        if reason == FASTER:
             return replace(self, anew=(*self.anew, took)[-_KEPT:])
-        alike = [other for other in self.followed if _is_like(other.rows, took.rows)]
-        kept = [other for other in self.followed if other not in alike[: 1 - _KEPT]]
-        return replace(self, followed=(*kept, took)[-_KEPT * _SIZES :])
+        return self
 
     def faster_anew(self, rows: int | None, refresh: int) -> tuple[float, float] | None:
         """What both ways are expected to take, if to write all rows is the faster one; else None.
@@ -122,21 +113,30 @@ def _counts(took: Took, refresh: int) -> float:
 def _expected(seen: Sequence[Took], rows: int | None, refresh: int) -> float:
     """The milliseconds that following a change is expected to take.
 
-    It is what changes of like size took, or the largest of those that were smaller. If this one is
-    larger than all of these, each row more takes what it took from the size before to theirs.
+    It is what changes of its size took, or the largest of those that were smaller. If it is larger
+    than all of these, each row more takes what it took from the size before to theirs.
     """
+    by_size: dict[int | None, list[Took]] = {}
+    for took in seen:
+        by_size.setdefault(_size(took.rows), []).append(took)
+
+    def least(alike: Sequence[Took]) -> float:
+        return min(_counts(took, refresh) for took in alike)
+
     if rows is None:
-        return min(_counts(took, refresh) for took in seen)
-    most = max(took.rows or 0 for took in seen)
-    largest = [took for took in seen if _is_like(took.rows, most)]
-    smaller = [took for took in seen if took not in largest]
-    expected = min(_counts(took, refresh) for took in largest)
-    if _is_like(rows, most) or not smaller:
+        return least(by_size.get(None, seen))
+    if _size(rows) in by_size:
+        return least(by_size[_size(rows)])
+    *smaller, largest = (by_size[size] for size in sorted(by_size, key=lambda size: size or 0))
+    expected, most = least(largest), _most(largest)
+    if rows <= most or not smaller:
         return expected
-    before = max(took.rows or 0 for took in smaller)
-    rise = expected - min(_counts(took, refresh) for took in smaller)
-    more = max(0.0, rise) * (rows - most) / (most - before)
-    return min(_GROWS * expected, expected + more)
+    rise = (expected - least(smaller[-1])) / (most - _most(smaller[-1]))
+    return min(_GROWS * expected, expected + max(0.0, rise) * (rows - most))
+
+
+def _most(alike: Sequence[Took]) -> int:
+    return max(took.rows or 0 for took in alike)
 
 
 def _tells_of(seen: int | None, rows: int | None) -> bool:
@@ -146,11 +146,9 @@ def _tells_of(seen: int | None, rows: int | None) -> bool:
     return seen is not None and seen <= _TELLS * rows
 
 
-def _is_like(one: int | None, other: int | None) -> bool:
-    """Whether two changes are of like size: none is of that of one whose size is not known."""
-    if one is None or other is None:
-        return one is other
-    return max(one, other) <= _LIKE * max(1, min(one, other))
+def _size(rows: int | None) -> int | None:
+    """The size of a change, which reaches to four times the rows; unknown sizes are one more."""
+    return None if rows is None else rows.bit_length() // 2
 
 
 def _read(value: object) -> tuple[Took, ...]:

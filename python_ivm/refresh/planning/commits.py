@@ -16,7 +16,7 @@ from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import Output, Request, Warehouse
-from python_ivm.refresh.statement import Refresh, SourceRead, Statement, Strategy
+from python_ivm.refresh.statement import Kind, Refresh, SourceRead, Statement, Strategy
 from python_ivm.sources.clock import Clock
 from python_ivm.sources.history import SourceChange
 from python_ivm.state.bookmark import Bookmark
@@ -63,7 +63,8 @@ class Commits:
         )
         if clock is not None:
             ranges = (*ranges, clock.range(self.model.asked))
-        planned = (*self._tuned(), *self.altered, *self._looped(strategy, layout), merge)
+        tuned = self._tuned() if merge.kind is Kind.MERGE else []
+        planned = (*tuned, *self.altered, *self._looped(strategy, layout), merge)
         return Refresh(
             strategy,
             why.code,

@@ -19,6 +19,10 @@ from python_ivm.state.bookmark import Bookmark, timings
 from python_ivm.state.contents import contents
 from python_ivm.state.layout import STATE, Layout
 from python_ivm.state.recompute import FRESH, recompute
+from python_ivm.state.storage import Storage
+
+_FEW_BYTES = 2**20
+"""Up to so many bytes a state is written whole though no times tell that this is faster."""
 
 
 class Recomputes(Builds):
@@ -56,11 +60,9 @@ class Recomputes(Builds):
         self, how: Maintained, bookmark: Bookmark, read: Mapping[str, SourceChange]
     ) -> Reason | None:
         """Why all rows of the state are written, though what changed could be followed."""
-        if not self.request.options.learn:
-            return None
         changed = known_sum([change.rows for change in read.values()])
         found = timings(self.model.found).faster_anew(changed, bookmark.refresh + 1)
-        if found is None or not self._is_rewritable():
+        if found is None or not self._is_rewritable(bookmark, SMALL):
             return None
         anew, followed = (milliseconds / 1000 for milliseconds in found)
         told = (
@@ -68,21 +70,25 @@ class Recomputes(Builds):
         )
         return Reason("FASTER", told, False)
 
-    def _is_rewritable(self) -> bool:
-        """Whether all rows of the state can be written where the query is computed anew.
+    def _is_rewritable(self, bookmark: Bookmark, most: int = _FEW_BYTES) -> bool:
+        """Whether all rows of the state may be written where the query is computed anew.
 
-        Only of a small state: models above compare what it had and has. And not where its rows are
-        no function of what the sources have now.
+        Not where they are no function of what the sources have now.
+
+        Args:
+            bookmark: Of the last refresh.
+            most: Up to so many bytes: models above compare all rows that it had and has.
         """
         options, model = self.request.options, self.model
         by_steps = bool(model.ordered) or options.step is Step.COMMIT
         own_rows = bool(model.named) or bool(model.delayed) or model.program is not None
-        if by_steps or own_rows or self.is_log or model.asked:
+        if not options.learn or by_steps or own_rows or self.is_log or model.asked:
             return False
-        if self.request.storage.partition_by:  # of which Spark may replace some only
+        stored = (self.request.storage, Storage.of_value(bookmark.storage))
+        if any(storage.partition_by for storage in stored):  # of which Spark may replace some only
             return False
         size = model.size(STATE)
-        return size is not None and size <= SMALL
+        return size is not None and size <= most
 
     def _rewritten(
         self,

@@ -6,9 +6,11 @@ import pytest
 
 from python_ivm.errors import InvalidModel
 from python_ivm.operate.renaming import renaming
+from python_ivm.refresh.metadata.versions import state_history
 from python_ivm.refresh.request import Request
 from python_ivm.refresh.statement import Kind, Statement, Strategy
 from python_ivm.sources.history import Commit
+from python_ivm.state.bookmark import timings
 from tests.planner.lake import Lake
 
 SQL = "select k, sum(v) as t from s.x group by k"
@@ -54,6 +56,18 @@ def test_the_state_moves_and_is_followed_on(xs: Lake) -> None:
     xs.check("new")
     xs.change("x", insert=[(9, 9)])
     xs.refresh_and_check("new", SQL, Strategy.INCREMENTAL)
+
+
+def test_its_commit_tells_of_no_refresh_and_keeps_what_is_known_of_those_before(lake: Lake) -> None:
+    lake.create("x", {"k": "int", "v": "int"}, [(1, 1), (1, 2), (2, 5)])
+    lake.run("old", SQL, began=lake.milliseconds)
+    lake.change("x", insert=[(9, 9)])
+    lake.run("old", SQL, began=lake.milliseconds)
+    before = timings(state_history(lake, ("s", "old" + SUFFIX)))
+    assert len(before.followed) == len(before.anew) == 1
+    lake.milliseconds += 3 * 3_600_000
+    carry_out(lake, renaming(("s", "old"), request(lake), lake, SUFFIX))
+    assert timings(state_history(lake, ("s", "new" + SUFFIX))) == before
 
 
 def test_one_that_was_killed_in_between_is_gone_on_with(xs: Lake) -> None:

@@ -10,7 +10,7 @@ import pytest
 from python_ivm.errors import InvalidModel
 from python_ivm.operate.pending import pending
 from python_ivm.optimize.cost import Cost
-from python_ivm.refresh.request import Options, Output, Step
+from python_ivm.refresh.request import OnConfigurationChange, Options, Output, Step
 from python_ivm.refresh.statement import Counts, Kind, Refresh, Strategy
 from python_ivm.sources.history import SourceVersion
 from python_ivm.state.bookmark import Bookmark
@@ -80,18 +80,31 @@ def test_all_rows_are_written_where_that_was_faster(learned: Timed) -> None:
     assert learned.run("sums", SUMS).strategy is Strategy.NOOP
 
 
-@pytest.mark.parametrize("size", [1_000, 2**24])
-def test_of_a_small_state_all_rows_are_written_if_it_is_cheaper_to_compute_them(
-    lake: Timed, size: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A MERGE of the rows that differ took 1.1 to 1.9 times as long."""
+@pytest.fixture
+def cheaper(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To follow a change would always read more than the query does."""
     monkeypatch.setattr(Cost, "is_more_expensive", lambda *plans: True)
+
+
+MERGED = "recompute (CHEAPER)"
+
+
+@pytest.mark.usefixtures("cheaper")
+@pytest.mark.parametrize(
+    ("size", "expected"), [(1_000, REWRITTEN), (2**22, MERGED), (None, MERGED)]
+)
+def test_of_a_small_state_all_rows_are_written_if_it_is_cheaper_to_compute_them(
+    lake: Timed, size: int | None, expected: str
+) -> None:
+    """A MERGE of the rows that differ took up to twice as long."""
     lake.size_of = lambda name: size
     lake.refreshed("sums", SUMS, 1)
     lake.change("x", delete=[(1, 1)], insert=[(3, 3)])
     refresh = lake.refreshed("sums", SUMS, 2)
-    assert chosen(refresh) == "recompute (CHEAPER)" and not refresh.fallback
-    small = size == 1_000
+    assert chosen(refresh) == expected
+    assert not refresh.fallback
+    assert "to follow what changed would read more" in refresh.summary(Counts(inserted=4))
+    small = expected == REWRITTEN
     assert [s.kind for s in refresh.statements] == [Kind.REWRITE if small else Kind.MERGE]
     lake.change("x", insert=[(3, 3)])
     lake.refreshed("sums", SUMS, 2)
@@ -99,6 +112,15 @@ def test_of_a_small_state_all_rows_are_written_if_it_is_cheaper_to_compute_them(
     assert lake.timings("sums") == (
         Timings((), (built, took)) if small else Timings((took,), (built,))
     )
+
+
+def test_nothing_is_tuned_for_a_merge_that_does_not_come(learned: Timed) -> None:
+    newest, *others = learned.commits["sums__ivm_state"]
+    large = replace(newest, operation="WRITE", metrics={"numOutputBytes": str(5 * 2**20)})
+    learned.commits["sums__ivm_state"] = [large, *others]
+    learned.change("x", insert=[(1, 9)])
+    refresh = learned.refreshed("sums", SUMS, 1)
+    assert [s.kind for s in refresh.statements] == [Kind.REWRITE]
 
 
 def test_a_first_refresh_that_was_slow_does_not_decide(lake: Timed) -> None:
@@ -172,7 +194,7 @@ def followed(*times: tuple[float, int]) -> Timings:
     """Of a state that was built in eight seconds: what its refreshes took, and rows."""
     found = Timings(anew=(Took(8_000, None, 1, build=True),))
     for number, (seconds, rows) in enumerate(times, 2):
-        found = found.after("CHANGED", Took(round(1_000 * seconds), rows, number), anew=False)
+        found = found.after("CHANGED", Took(round(1_000 * seconds), rows, number))
     return found
 
 
@@ -207,16 +229,27 @@ def test_of_each_size_the_last_times_are_kept() -> None:
     assert [took.rows for took in times.followed] == sizes * 2
     assert [took.refresh for took in times.followed] == sorted(t.refresh for t in times.followed)
     assert [t.rows for t in followed((1, 9), (2, 9), (3, 12), (4, 9)).followed] == [9, 12, 9]
+    apart = followed((1, 1), (1, 4), (1, 4), (1, 16), (1, 16), (1, 16), (1, 64))
+    assert len(apart.followed) == 7, "no size takes the place of another"
+
+
+@pytest.mark.usefixtures("timings_count")
+def test_a_change_counts_by_its_own_size_though_there_are_larger_ones() -> None:
+    times = followed((3.5, 20), (3.5, 20), (20, 60))
+    assert times.faster_anew(31, 5) is None, "3.5 s, not 20"
+    assert times.faster_anew(60, 5) is not None
 
 
 @pytest.mark.usefixtures("timings_count")
 def test_changes_of_unknown_size_are_of_one_size() -> None:
     found = Timings(anew=(Took(1_000, None, 1),))
     for number in range(2, 8):
-        found = found.after("CHANGED", Took(5_000, None, number), anew=False)
+        found = found.after("CHANGED", Took(5_000, None, number))
     assert len(found.followed) == 3
     assert found.faster_anew(None, 8) is not None
     assert found.faster_anew(7, 8) is None
+    found = found.after("CHANGED", Took(300, 1, 8))
+    assert found.faster_anew(None, 9) is not None, "a small one does not tell of these"
 
 
 def test_a_rebuild_forgets(learned: Timed) -> None:
@@ -243,11 +276,26 @@ def test_commits_without_times_tell_nothing(lake: Timed) -> None:
     ],
     ids=["not to learn", "steps", "partitions"],
 )
-def test_what_is_not_to_be_written_whole_is_followed(lake: Timed, more: dict[str, Any]) -> None:
+@pytest.mark.parametrize("is_cheaper", [False, True])
+def test_what_is_not_to_be_written_whole_is_not(
+    lake: Timed, more: dict[str, Any], is_cheaper: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Cost, "is_more_expensive", lambda *plans: is_cheaper)
     lake.refreshed("sums", SUMS, 1, **more)
     for v in range(4):
         lake.change("x", insert=[(1, v)])
-        assert chosen(lake.refreshed("sums", SUMS, 5, **more)) == FOLLOWED
+        expected = MERGED if is_cheaper else FOLLOWED
+        assert chosen(lake.refreshed("sums", SUMS, 5, **more)) == expected
+
+
+def test_a_state_that_was_built_in_partitions_is_never_written_whole(lake: Timed) -> None:
+    """The configuration no longer says so, and the state is left as it is."""
+    partitioned = {"storage": Storage(partition_by=("k",))}
+    lake.refreshed("sums", SUMS, 1, **partitioned)
+    goes_on = {"options": Options(on_configuration_change=OnConfigurationChange.CONTINUE)}
+    for v in range(4):
+        lake.change("x", insert=[(1, v)])
+        assert chosen(lake.refreshed("sums", SUMS, 5, **goes_on)) == FOLLOWED
 
 
 def test_a_log_is_never_written_anew(lake: Timed) -> None:
