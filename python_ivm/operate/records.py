@@ -31,11 +31,13 @@ class Record:
         fallback: Whether all rows were read where one would expect to follow what changed; None if
             that was not told.
         seconds: From when it was asked for to the commit; None if that is not known.
-        inserted: Rows of the state that came; None if Delta does not tell.
+        inserted: Rows of the state that came; None if Delta does not tell, as where all rows of a
+            state that stood were written.
         updated: Rows that changed.
         deleted: Rows that went.
         sources: The versions of the sources that the state then showed, by name.
         milliseconds: When it was committed, since 1970; None if that is not told.
+        written: Rows that it wrote where these are all of the state's; None if they are not.
     """
 
     refresh: int
@@ -51,6 +53,7 @@ class Record:
     deleted: int | None
     sources: Mapping[str, int]
     milliseconds: int | None = None
+    written: int | None = None
 
 
 def records(commits: Sequence[Commit]) -> list[Record]:
@@ -75,10 +78,13 @@ def _record(commit: Commit, bookmark: Bookmark) -> Record:
         *counts,
         {name: version.version for name, version in bookmark.sources.items()},
         int(commit.timestamp) if commit.timestamp.isdigit() else None,
+        commit.metric("numOutputRows") if commit.operation != "MERGE" else None,
     )
 
 
 def _counts(commit: Commit, is_bag: bool) -> tuple[int | None, int | None, int | None]:
+    if commit.rewrites:
+        return None, None, None
     if commit.operation != "MERGE":
         rows = commit.metric("numOutputRows")
         return rows, None if rows is None else 0, None if rows is None else 0

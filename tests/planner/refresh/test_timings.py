@@ -9,6 +9,7 @@ import pytest
 
 from python_ivm.errors import InvalidModel
 from python_ivm.operate.pending import pending
+from python_ivm.operate.records import records
 from python_ivm.optimize.cost import Cost
 from python_ivm.refresh.request import OnConfigurationChange, Options, Output, Step
 from python_ivm.refresh.statement import Counts, Kind, Refresh, Strategy
@@ -78,6 +79,9 @@ def test_all_rows_are_written_where_that_was_faster(learned: Timed) -> None:
     )
     assert not refresh.fallback
     assert learned.run("sums", SUMS).strategy is Strategy.NOOP
+    newest, before, *_ = records(learned.history(("s", "sums__ivm_state"), None) or [])
+    told = [(r.inserted, r.updated, r.deleted, r.written) for r in (newest, before)]
+    assert told == [(None, None, None, 4), (1, 0, 1, None)]
 
 
 @pytest.fixture

@@ -18,7 +18,6 @@ from python_ivm.operate.preview import ERROR, Preview
 from python_ivm.operate.records import Record
 from python_ivm.operate.status import Status
 from python_ivm.optimize.cost import Reading
-from python_ivm.state.timings import FASTER
 
 _WIDTH = 140
 _MOST_SOURCES = 3
@@ -204,11 +203,11 @@ def _of_status(found: Status) -> tuple[str, ...]:
 
 def changed_rows(record: Record) -> str:
     """The rows that a refresh changed, as in dbt's log."""
+    if record.written is not None:
+        return f"{record.written:,} rows"
     counts = (record.inserted, record.updated, record.deleted)
     if None in counts:
         return "?"
-    if record.strategy == "full" or record.reason == FASTER:
-        return f"{record.inserted:,} rows"
     return " ".join(f"{sign}{n:,}" for sign, n in zip("+~-", counts, strict=True))
 
 

@@ -30,7 +30,8 @@ const Words = (() => {
 
   const number = (value) => (unknown(value) ? "?" : value.toLocaleString("en"));
 
-  function changed({ inserted, updated, deleted }) {
+  function changed({ inserted, updated, deleted, written }) {
+    if (!unknown(written)) return `${number(written)} rows`;
     if ([inserted, updated, deleted].some(unknown)) return "?";
     return `+${number(inserted)} ~${number(updated)} -${number(deleted)}`;
   }
