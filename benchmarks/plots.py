@@ -30,6 +30,10 @@ Panel = Mapping[str, Mapping[str, Figure | None]]
 """The figure of each way, by change."""
 
 
+_QUERIES = 34
+"""So many queries a heat map has at most, one below the other."""
+
+
 def queries(samples: Sequence[Sample], file: Path, title: str) -> None:
     """A panel for each query, a group of bars for each change."""
     panels: dict[str, dict[str, dict[str, Figure | None]]] = {}
@@ -53,33 +57,37 @@ def ways(samples: Sequence[Sample], file: Path, title: str) -> None:
 
 
 def heat_maps(samples: Sequence[Sample], file: Path, title: str) -> None:
-    """A map for each kind of change: queries by ratios, green where a refresh is faster."""
+    """A map for each kind of change: queries by ratios, green where a refresh is faster.
+
+    Many queries are drawn in blocks beside each other.
+    """
     pyplot = _pyplot()
     from matplotlib import colors
 
     found = pairs(samples)
-    queries = sorted({pair.query for pair in found})
+    names = sorted({pair.query for pair in found})
+    blocks = [names[start : start + _QUERIES] for start in range(0, len(names), _QUERIES)]
+    kinds = [kind for kind in KINDS if any(pair.kind == kind for pair in found)]
     ratios = sorted({pair.ratio for pair in found})
     norm = colors.LogNorm(1 / _COLORS, _COLORS)
-    size = (2.2 + 2 * 0.75 * len(ratios), 1.6 + 0.24 * len(queries))
-    picture, grid = pyplot.subplots(1, len(KINDS), figsize=size, sharey=True, squeeze=False)
-    for axes, kind in zip(grid.flat, KINDS, strict=True):
+    maps = [(queries, kind) for queries in blocks for kind in kinds]
+    size = (2.2 + len(maps) * max(0.75 * len(ratios), 1.4), 1.6 + 0.24 * len(blocks[0]))
+    picture, grid = pyplot.subplots(1, len(maps), figsize=size, squeeze=False)
+    for axes, (queries, kind) in zip(grid.flat, maps, strict=True):
         by = {(p.query, p.ratio): p for p in found if p.kind == kind}
-        if not by:
-            axes.set_visible(False)
-            continue
         values = [[nan] * len(ratios) for _ in queries]  # not all of them may be measured yet
         for (query, ratio), pair in by.items():
-            x, y = ratios.index(ratio), queries.index(query)
-            values[y][x] = pair.times
-            axes.text(x, y, cell(pair), ha="center", va="center", fontsize=6.5)
+            if query in queries:
+                x, y = ratios.index(ratio), queries.index(query)
+                values[y][x] = pair.times
+                axes.text(x, y, cell(pair), ha="center", va="center", fontsize=6.5)
         axes.imshow(values, cmap="PiYG_r", norm=norm, aspect="auto")
         axes.set_xticks(range(len(ratios)), [share(r).replace(" ", "\n", 1) for r in ratios])
-        axes.set_yticks(range(len(queries)), queries)
+        axes.set_yticks(range(len(queries)), queries if kind == kinds[0] else [""] * len(queries))
         axes.tick_params(labelsize=7, length=0)
         axes.spines[:].set_visible(False)
         axes.set_title(kind, fontsize=9)
-    picture.suptitle(title, fontsize=10)
+    picture.suptitle(title.replace(", by ", ",\nby "), fontsize=10)
     about = "r: computed anew; n: the query sees nothing of the change"
     picture.text(0.5, 0.005, about, ha="center", fontsize=7)
     picture.tight_layout(rect=(0, 0.02, 1, 1))
