@@ -98,7 +98,7 @@ $(SERVERS_STAMP): $(STAMP)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[servers]'
 	touch $@
 
-bench: $(BENCH_STAMP) ## Measure refreshes (ARGS='queries dag cold ratios --scales 1 10', see docs/benchmarks)
+bench: $(BENCH_STAMP) ## Measure refreshes (ARGS='queries dag cold ratios tpcds --scales 1 10', see docs/benchmarks)
 	$(BIN)/python -m benchmarks $(ARGS)
 
 bench-many: setup ## Measure runs and looks at 500 models of which nothing changed (ARGS='--models 100')

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import report
-from benchmarks.catalog import CHANGES, QUERIES, RATIOS, SHARES
+from benchmarks.catalog import CHANGES, KINDS, QUERIES, RATIOS, SHARES, OrdersChange
 from benchmarks.figures import beside
 from benchmarks.large import large_page
 from benchmarks.models import ALL_OF_TPCDS, ALL_OF_TPCH
@@ -76,6 +76,7 @@ def _arguments() -> argparse.Namespace:
         default=RATIOS,
         help="of orders, changed in `ratios`, `tpcds`",
     )
+    add("--kinds", nargs="+", choices=KINDS, default=KINDS, help="of the changes of orders")
     add("--threads", type=int, default=1, help="dbt's threads in `dag`")
     add("--without-stock", action="store_true", help="without dbt's incremental")
     add("--without-following", action="store_true", help="in `ratios`, `tpcds`: not against costs")
@@ -87,7 +88,7 @@ def _arguments() -> argparse.Namespace:
         parser.error("what measures and plots is missing: run `make bench`, which installs it")
     if unknown := set(given.parts) - set(PARTS):
         parser.error(f"no such part: {', '.join(sorted(unknown))}")
-    if "queries" in given.parts and not measured.intersection(given.only):
+    if not given.part and "queries" in given.parts and not measured.intersection(given.only):
         parser.error(f"`queries` has none of these; it has {', '.join(sorted(measured))}")
     return given
 
@@ -99,6 +100,7 @@ def _child(given: argparse.Namespace, part: str, scale: float, folder: Path) -> 
     command += ["--results", str(given.results), "--threads", str(given.threads)]
     command += ["--only", *given.only, "--changes", *given.changes]
     command += ["--shares", *map(str, given.shares), "--ratios", *map(str, given.ratios)]
+    command += ["--kinds", *given.kinds]
     command += ["--without-stock"] if given.without_stock else []
     command += ["--without-following"] if given.without_following else []
     command += ["--add"] if given.add else []
@@ -148,7 +150,8 @@ def _ratios(given: argparse.Namespace, part: str, scale: float, found: dict[str,
     kept = orders.OF_TPCDS if tpcds else orders.OF_TPCH
     changes = orders.OrdersChanges(place.sql, data.schema, kept)
     ways = [way for way in WAYS if way != "following" or not given.without_following]
-    measuring = Ratios(place, chosen, changes, given.ratios, given.rounds, ways)
+    shares = [OrdersChange(kind, ratio) for ratio in given.ratios for kind in given.kinds]
+    measuring = Ratios(place, chosen, changes, shares, given.rounds, ways)
     for change in measuring.run():
         print(change.name, flush=True)
         found["samples"] = measuring.samples

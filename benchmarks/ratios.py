@@ -12,7 +12,7 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 from unittest.mock import patch
 
-from benchmarks.catalog import KINDS, OrdersChange
+from benchmarks.catalog import OrdersChange
 from benchmarks.orders import OrdersChanges
 from benchmarks.workspace import TARGETS, Workspace
 from python_ivm.optimize.cost import Cost
@@ -30,7 +30,7 @@ class Ratios:
         workspace: where.
         models: which, by the names of their models.
         orders: changes what they read.
-        ratios: by how much of the orders changed.
+        changes: which are measured, one after the other.
         rounds: how often each.
         ways: in which ways, of which `refresh` and `table` are always some.
     """
@@ -40,14 +40,14 @@ class Ratios:
         workspace: Workspace,
         models: Sequence[str],
         orders: OrdersChanges,
-        ratios: Sequence[float],
+        changes: Sequence[OrdersChange],
         rounds: int,
         ways: Sequence[str] = WAYS,
     ) -> None:
         """Build all of them in all ways, and refresh each a few times, as the first are slower."""
         self.workspace, self.models, self.orders = workspace, models, orders
         self.rounds, self.ways = rounds, tuple(ways)
-        self.changes = [OrdersChange(kind, ratio) for ratio in ratios for kind in KINDS]
+        self.changes = tuple(changes)
         self.samples: list[dict[str, Any]] = []
         self._began = time.strftime("%Y-%m-%d %H:%M")
         for way in self.ways:

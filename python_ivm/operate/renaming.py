@@ -15,6 +15,8 @@ from python_ivm.render.sources import relation_name
 from python_ivm.state.bookmark import Bookmark, build_time, timings
 
 Name = tuple[str, ...]
+REASON = "RENAMED"
+"""Why the commit is there, in the histories of states."""
 
 
 def renaming(former: Name, request: Request, warehouse: Warehouse, suffix: str) -> list[Statement]:
@@ -48,7 +50,10 @@ def renaming(former: Name, request: Request, warehouse: Warehouse, suffix: str) 
         planned.append(Statement(Kind.DROP_VIEW, f"DROP VIEW {relation_name(former)}"))
     told = bookmark.told
     if told is not None:  # this commit is no refresh, whose time would tell of the next one's
-        told = replace(told, began=None, rebuild=build_time(found), timings=timings(found))
+        told = replace(
+            told, strategy="noop", reason=REASON, sentence="", began=None, fallback=False,
+            rebuild=build_time(found), timings=timings(found),
+        )  # fmt: skip
     after = replace(
         bookmark,
         refresh=bookmark.refresh + 1,

@@ -68,7 +68,7 @@ class Options:
         deterministic_functions: Config ``ivm_deterministic_functions``, in lower case: functions of
             users that give the same result for the same arguments whenever they are called.
         learn: Config ``ivm_learn``: whether all rows of a small state are written where the state's
-            own history tells that this is faster than to follow what changed.
+            own history, or what would be read, tells that this is faster.
         auto_maintain: Config ``ivm_auto_maintain``: whether a refresh is followed by what the state
             needs.
         step: Config ``ivm_step``: what of what is pending one step takes: all of it (``refresh``),

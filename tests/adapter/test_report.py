@@ -122,12 +122,16 @@ def test_what_a_run_did_is_shown(
          "adapter_response": answer, "message": "OK"},
         {"unique_id": "model.bag", "status": "error", "execution_time": 0.1,
          "adapter_response": {}, "message": "no such column"},
+        {"unique_id": "model.whole", "status": "success", "execution_time": 1.5,
+         "adapter_response": {"strategy": "recompute", "reason": "FASTER", "rows_affected": 7},
+         "message": "OK"},
     ]  # fmt: skip
     results.write_text(json.dumps({"metadata": {"generated_at": "noon"}, "results": ran}))
     _, shown = written(tmp_path, "--run", str(results))
     told = shown["run"]["results"]
     assert told["model.sums"]["strategy"] == "incremental" and told["model.sums"]["inserted"] == 3
     assert told["model.bag"]["strategy"] == "error"
+    assert [told[f"model.{name}"]["written"] for name in ("sums", "whole")] == [None, 7]
     results.write_text('{"results": [1]}')
     outcome = CliRunner().invoke(main, ["report", "--run", str(results)])
     assert outcome.exit_code == 1 and "no run_results.json that can be read" in outcome.output

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from python_ivm.optimize.cost import Cost
 from python_ivm.state.timings import Timings
 from tests.spark.workbench import Bench
 
@@ -28,6 +29,21 @@ def test_all_rows_are_written_and_models_above_follow_those_that_differ(bench: B
     assert (first.rows_affected, first.rows_inserted, first.fallback) == (3, None, False)
     assert bag.refresh("recompute").response._message == f"recompute (FASTER): 3 rows {told}"
     above.refresh("recompute")
+    bench.refresh("noop")
+
+
+def test_all_rows_are_written_where_following_would_read_more(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Cost, "is_more_expensive", lambda *plans: True)
+    bench.table("a", "k int, v int", "(1, 7)", "(2, 8)", "(2, 8)")
+    sums = bench.view("select k, sum(v) as s from a group by k")
+    above = bench.view(f"select max(s) as s from {sums.name}")
+    bench.sql("insert into a values (3, 1)", "delete from a where k = 1")
+    told = "recompute (FASTER): 2 rows from a@1→3; to follow what changed would read more"
+    assert sums.refresh("recompute").response._message == told
+    monkeypatch.setattr(Cost, "is_more_expensive", lambda *plans: False)
+    above.refresh("incremental")
     bench.refresh("noop")
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from python_ivm.errors import InvalidModel
+from python_ivm.operate.records import records
 from python_ivm.operate.renaming import renaming
 from python_ivm.refresh.metadata.versions import state_history
 from python_ivm.refresh.request import Request
 from python_ivm.refresh.statement import Kind, Statement, Strategy
 from python_ivm.sources.history import Commit
-from python_ivm.state.bookmark import timings
+from python_ivm.state.bookmark import build_time, timings
 from tests.planner.lake import Lake
 
 SQL = "select k, sum(v) as t from s.x group by k"
@@ -65,9 +66,13 @@ def test_its_commit_tells_of_no_refresh_and_keeps_what_is_known_of_those_before(
     lake.run("old", SQL, began=lake.milliseconds)
     before = timings(state_history(lake, ("s", "old" + SUFFIX)))
     assert len(before.followed) == len(before.anew) == 1
+    built = build_time(state_history(lake, ("s", "old" + SUFFIX)))
     lake.milliseconds += 3 * 3_600_000
     carry_out(lake, renaming(("s", "old"), request(lake), lake, SUFFIX))
-    assert timings(state_history(lake, ("s", "new" + SUFFIX))) == before
+    found = state_history(lake, ("s", "new" + SUFFIX))
+    assert (timings(found), build_time(found)) == (before, built)
+    (newest, *_) = records(lake.history(("s", "new" + SUFFIX), 1) or [])
+    assert (newest.strategy, newest.reason, newest.seconds) == ("noop", "RENAMED", None)
 
 
 def test_one_that_was_killed_in_between_is_gone_on_with(xs: Lake) -> None:

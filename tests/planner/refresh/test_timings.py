@@ -214,6 +214,14 @@ def test_a_change_larger_than_all_before_is_expected_to_take_longer() -> None:
 
 
 @pytest.mark.usefixtures("timings_count")
+def test_a_first_large_change_that_was_slow_does_not_decide_about_others() -> None:
+    """It was its process's first; there is none beside it that would tell."""
+    assert followed((20, 5_000), (1, 1)).faster_anew(5_000, 4) is None
+    assert followed((20, 5_000), (1, 1), (1, 1)).faster_anew(5_000, 5) is None
+    assert followed((20, 5_000), (1, 1), (20, 5_000)).faster_anew(5_000, 5) is not None
+
+
+@pytest.mark.usefixtures("timings_count")
 def test_it_is_not_where_larger_ones_took_no_longer() -> None:
     assert followed((2.4, 5), (2.4, 5), (2.3, 7_500)).faster_anew(75_000, 5) is None
     assert followed((2.4, 7_500), (2.4, 7_500)).faster_anew(75_000, 4) is None

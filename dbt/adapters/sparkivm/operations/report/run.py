@@ -10,6 +10,8 @@ from typing import Any
 
 import click
 
+from python_ivm.state.timings import FASTER
+
 
 @dataclass(frozen=True)
 class Run:
@@ -18,7 +20,7 @@ class Run:
     Attributes:
         at: When it ended, as dbt tells it.
         results: What it did to each node, by unique id: ``status``, ``strategy``, ``reason``,
-            ``seconds``, ``message``, ``inserted``, ``updated``, ``deleted``.
+            ``seconds``, ``message``, ``inserted``, ``updated``, ``deleted``, ``written``.
     """
 
     at: str
@@ -47,6 +49,7 @@ def _result(told: Mapping[str, Any]) -> dict[str, Any]:
     answer = told.get("adapter_response") or {}
     status = str(told["status"])
     broken = status in ("error", "fail")
+    wrote_all = answer.get("strategy") == "full" or answer.get("reason") == FASTER
     return {
         "status": status,
         "strategy": "error" if broken else str(answer.get("strategy", "")),
@@ -56,4 +59,5 @@ def _result(told: Mapping[str, Any]) -> dict[str, Any]:
         "inserted": answer.get("rows_inserted"),
         "updated": answer.get("rows_updated"),
         "deleted": answer.get("rows_deleted"),
+        "written": answer.get("rows_affected") if wrote_all else None,
     }
