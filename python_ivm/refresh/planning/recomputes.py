@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from python_ivm.optimize.cost import SMALL, Cost
+from python_ivm.optimize.cost import Cost
 from python_ivm.refresh import policy, statements
 from python_ivm.refresh.delays import log
 from python_ivm.refresh.incremental import recomputing
@@ -22,7 +22,7 @@ from python_ivm.state.recompute import FRESH, recompute
 from python_ivm.state.storage import Storage
 
 _FEW_BYTES = 2**20
-"""Up to so many bytes a state is written whole though no times tell that this is faster."""
+"""Up to so many bytes a state is written whole: models above compare what it had and has."""
 
 
 class Recomputes(Builds):
@@ -62,7 +62,7 @@ class Recomputes(Builds):
         """Why all rows of the state are written, though what changed could be followed."""
         changed = known_sum([change.rows for change in read.values()])
         found = timings(self.model.found).faster_anew(changed, bookmark.refresh + 1)
-        if found is None or not self._is_rewritable(bookmark, SMALL):
+        if found is None or not self._is_rewritable(bookmark):
             return None
         anew, followed = (milliseconds / 1000 for milliseconds in found)
         told = (
@@ -70,14 +70,10 @@ class Recomputes(Builds):
         )
         return Reason("FASTER", told, False)
 
-    def _is_rewritable(self, bookmark: Bookmark, most: int = _FEW_BYTES) -> bool:
+    def _is_rewritable(self, bookmark: Bookmark) -> bool:
         """Whether all rows of the state may be written where the query is computed anew.
 
-        Not where they are no function of what the sources have now.
-
-        Args:
-            bookmark: Of the last refresh.
-            most: Up to so many bytes: models above compare all rows that it had and has.
+        Only of a small state, and not where they are no function of what the sources have now.
         """
         options, model = self.request.options, self.model
         by_steps = bool(model.ordered) or options.step is Step.COMMIT
@@ -88,7 +84,7 @@ class Recomputes(Builds):
         if any(storage.partition_by for storage in stored):  # of which Spark may replace some only
             return False
         size = model.size(STATE)
-        return size is not None and size <= most
+        return size is not None and size <= _FEW_BYTES
 
     def _rewritten(
         self,
