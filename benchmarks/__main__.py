@@ -148,10 +148,10 @@ def _ratios(given: argparse.Namespace, part: str, scale: float, found: dict[str,
     write = models.write_all_of_tpcds if tpcds else models.write_all_of_tpch
     chosen = [name for name in write(place.project) if name.partition("_")[2] in given.only]
     kept = orders.OF_TPCDS if tpcds else orders.OF_TPCH
-    changes = orders.OrdersChanges(place.sql, data.schema, kept)
+    changing = orders.OrdersChanges(place.sql, data.schema, kept)
     ways = [way for way in WAYS if way != "following" or not given.without_following]
-    shares = [OrdersChange(kind, ratio) for ratio in given.ratios for kind in given.kinds]
-    measuring = Ratios(place, chosen, changes, shares, given.rounds, ways)
+    changes = [OrdersChange(kind, ratio) for ratio in given.ratios for kind in given.kinds]
+    measuring = Ratios(place, chosen, changing, changes, given.rounds, ways)
     for change in measuring.run():
         print(change.name, flush=True)
         found["samples"] = measuring.samples

@@ -175,11 +175,8 @@ def write_all_of_tpcds(project: Path) -> list[str]:
         tree = sqlglot.parse_one(sql, read="spark")
         _name_columns(tree)
         if tree.args.get("limit"):
-            columns = len(columns_of(number))
-            order = tree.args.get("order") or exp.Order(expressions=[])
-            by_number = [exp.Literal.number(n + 1) for n in range(columns)]
-            order.set("expressions", [*order.expressions, *by_number])
-            tree.set("order", order)
+            columns = range(1, len(columns_of(number)) + 1)
+            tree = tree.order_by(*map(str, columns))
         for table in tree.find_all(exp.Table):
             if table.db == "s":
                 table.replace(

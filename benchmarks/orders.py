@@ -83,16 +83,16 @@ class OrdersChanges:
         number = max(1, round(change.ratio * total))
         third = number // 3 if change.kind == "mixed" else 0
         some = number if change.kind == "inserts" else third
-        newest = f"select distinct {order} from {first} order by 1 desc limit"
         if third:
-            (oldest,) = self._sql(f"select min({order}) from ({newest} {third})")[0]
+            oldest = self._oldest_of_newest(first, order, third)
             for table, key in keys.items():
                 self._sql(f"delete from {table} where {key} >= {oldest}")
         updated = number - some - third
         if updated:
-            (oldest,) = self._sql(f"select min({order}) from ({newest} {updated})")[0]
-            for (table, key), new in zip(keys.items(), orders.updates.values(), strict=True):
-                self._sql(f"update {table} set {new} where {key} >= {oldest}")
+            oldest = self._oldest_of_newest(first, order, updated)
+            for table, new in orders.updates.items():
+                where = f"{orders.keys[table]} >= {oldest}"
+                self._sql(f"update {self._schema}.{table} set {new} where {where}")
         if some:
             picked = f"{self._schema}.picked"
             self._sql(
@@ -108,3 +108,7 @@ class OrdersChanges:
         for table in keys:  # who comes first would read what is new of the log
             self._sql(f"select count(*) from {table}")
         return int(number)
+
+    def _oldest_of_newest(self, table: str, order: str, number: int) -> int:
+        newest = f"select distinct {order} from {table} order by 1 desc limit {number}"
+        return int(self._sql(f"select min({order}) from ({newest})")[0][0])

@@ -94,10 +94,10 @@ class Ratios:
             return self.workspace.run(way, "--select", *self.models, *options).models
 
     def _check(self, change: OrdersChange) -> None:
-        for way in self.ways:
+        for way in (way for way in self.ways if way != "table"):
             for model in self.models:
                 views = (f"select * from bench_{TARGETS[of]}.{model}" for of in (way, "table"))
-                if way != "table" and self.workspace.differ(*views):
+                if self.workspace.differ(*views):
                     raise SystemExit(f"{model} by {way} is wrong after {change.name}")
 
 

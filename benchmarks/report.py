@@ -43,16 +43,19 @@ def write(results: Path, part: str, scale: float, found: Mapping[str, Any]) -> N
     name = _name(part, f"{scale:g}")
     (results / f"{name}.json").write_text(as_json(found))
     samples = found["samples"]
-    page = {"queries": queries_page, "dag": dag_page, "cold": cold_page}.get(part, ratios_page)
+    page, draw = {
+        "queries": (queries_page, plots.queries),
+        "dag": (dag_page, plots.ways),
+        "cold": (cold_page, plots.ways),
+        "ratios": (ratios_page, plots.heat_maps),
+        "tpcds": (ratios_page, plots.heat_maps),
+    }[part]
     machine = ", ".join(f"{key} {value}" for key, value in found["machine"].items())
     title = f"# {TITLES[part]}, scale factor {scale:g}\n\nMeasured with {machine}.\n\n"
     picture = f"![plot]({name}.svg)\n\n"
     (results / f"{name}.md").write_text(title + picture + page(samples))
     if page is ratios_page:
         (results / f"{name}.csv").write_text(ratios_csv(samples))
-    draw = {"queries": plots.queries, "ratios": plots.heat_maps, "tpcds": plots.heat_maps}.get(
-        part, plots.ways
-    )
     draw(samples, results / f"{name}.svg", f"{TITLES[part]}, SF {scale:g}")
 
 

@@ -127,8 +127,9 @@ class Workspace:
 
         Of floating-point numbers the last digits hang on the order in which they were added.
         """
-        shown = ", ".join(_comparable(*column) for column in self.session.sql(one).dtypes)
-        named = ", ".join(f"`{name}`" for name, _ in self.session.sql(one).dtypes)
+        columns = self.session.sql(one).dtypes
+        shown = ", ".join(_comparable(*column) for column in columns)
+        named = ", ".join(f"`{name}`" for name, _ in columns)
         sums = [
             self.sql(
                 f"select count(*), sum(cast(xxhash64({shown}) as decimal(38, 0))) "

@@ -14,7 +14,7 @@ from python_ivm.refresh.request import Request, Warehouse
 from python_ivm.refresh.statement import Kind, Statement
 from python_ivm.render.sources import relation_name
 from python_ivm.sources.history import Detail
-from python_ivm.state.bookmark import Bookmark, Found, Told, build_time, timings
+from python_ivm.state.bookmark import Bookmark, Found, Told, no_refresh
 
 FILE = 128 * 2**20
 """The size of file that OPTIMIZE aims at, in bytes."""
@@ -115,10 +115,7 @@ def _kept(request: Request, found: Found, bookmark: Bookmark, told: Told) -> Sta
 
     It has the fence of a refresh, so that it cannot undo one that came meanwhile.
     """
-    told = replace(
-        told, strategy="noop", reason=REASON, sentence="", began=None, fallback=False,
-        rebuild=build_time(found), timings=timings(found),
-    )  # fmt: skip
+    told = no_refresh(found, told, REASON)
     after = replace(bookmark, refresh=bookmark.refresh + 1, told=told)
     return replace(
         statements.keep_bookmark(request),

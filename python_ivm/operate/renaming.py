@@ -12,7 +12,7 @@ from python_ivm.refresh.metadata.versions import state_history
 from python_ivm.refresh.request import Request, Warehouse
 from python_ivm.refresh.statement import Kind, Statement
 from python_ivm.render.sources import relation_name
-from python_ivm.state.bookmark import Bookmark, build_time, timings
+from python_ivm.state.bookmark import Bookmark, no_refresh
 
 Name = tuple[str, ...]
 REASON = "RENAMED"
@@ -49,15 +49,10 @@ def renaming(former: Name, request: Request, warehouse: Warehouse, suffix: str) 
     if view is not None and reads_state(view.text, state):
         planned.append(Statement(Kind.DROP_VIEW, f"DROP VIEW {relation_name(former)}"))
     told = bookmark.told
-    if told is not None:  # this commit is no refresh, whose time would tell of the next one's
-        told = replace(
-            told, strategy="noop", reason=REASON, sentence="", began=None, fallback=False,
-            rebuild=build_time(found), timings=timings(found),
-        )  # fmt: skip
     after = replace(
         bookmark,
         refresh=bookmark.refresh + 1,
-        told=told,
+        told=no_refresh(found, told, REASON) if told is not None else None,
         model=".".join(request.view),
         state=table_key(request.state),
         view="",

@@ -320,7 +320,7 @@ class Planner(Recomputes):
         if not read and not clock_moved:
             return self._noop("no row changed that the query reads", bookmark, changes)
         if not clock_moved:
-            faster = self._faster_anew(how, bookmark, read)
+            faster = self._faster_anew(bookmark, read)
             if faster is not None:
                 return self._rewritten(faster, how, bookmark, changes, read)
         try:

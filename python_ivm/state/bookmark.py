@@ -232,6 +232,14 @@ def timings(found: Found) -> Timings:
     return told.timings.after(told.reason, took)
 
 
+def no_refresh(found: Found, told: Told, reason: str) -> Told:
+    """What a commit tells that is no refresh; it keeps what is known of those before it."""
+    return replace(
+        told, strategy="noop", reason=reason, sentence="", began=None, fallback=False,
+        rebuild=build_time(found), timings=timings(found),
+    )  # fmt: skip
+
+
 def taken(told: Told, commit: Commit | None) -> int | None:
     """The milliseconds from when a refresh was asked for to its commit; None if not known."""
     if commit is None or told.began is None or not commit.timestamp.isdigit():

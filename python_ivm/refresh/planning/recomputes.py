@@ -56,9 +56,7 @@ class Recomputes(Builds):
         moved = clock if self.model.clock_moved(bookmark) else None
         return self._recomputed(reason, feeds, merge, how.layout, bookmark, current, moved)
 
-    def _faster_anew(
-        self, how: Maintained, bookmark: Bookmark, read: Mapping[str, SourceChange]
-    ) -> Reason | None:
+    def _faster_anew(self, bookmark: Bookmark, read: Mapping[str, SourceChange]) -> Reason | None:
         """Why all rows of the state are written, though what changed could be followed."""
         changed = known_sum([change.rows for change in read.values()])
         found = timings(self.model.found).faster_anew(changed, bookmark.refresh + 1)
