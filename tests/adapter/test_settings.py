@@ -33,8 +33,13 @@ def test_a_local_spark_gets_small_numbers() -> None:
     assert made["spark.driver.memory"] == "2g"
 
 
+def test_a_local_spark_keeps_the_code_of_all_models() -> None:
+    assert started()["spark.sql.codegen.cache.maxEntries"] == "2000"
+
+
 def test_a_cluster_keeps_its_own() -> None:
     made = started("spark://host:7077")
+    assert "spark.sql.codegen.cache.maxEntries" not in made
     assert "spark.sql.shuffle.partitions" not in made
     assert "spark.sql.warehouse.dir" not in made
     assert settings.METASTORE_URL not in made

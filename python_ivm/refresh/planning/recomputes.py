@@ -63,9 +63,7 @@ class Recomputes(Builds):
         if found is None or not self._is_rewritable(bookmark):
             return None
         anew, followed = (milliseconds / 1000 for milliseconds in found)
-        told = (
-            f"to compute it is expected to take {anew:.1f} s, to follow the change {followed:.1f} s"
-        )
+        told = f"computing it takes about {anew:.1f} s, following the change about {followed:.1f} s"
         return Reason("FASTER", told, False)
 
     def _is_rewritable(self, bookmark: Bookmark) -> bool:

@@ -74,8 +74,8 @@ def test_all_rows_are_written_where_that_was_faster(learned: Timed) -> None:
     refresh = learned.refreshed("sums", SUMS, 1)
     assert [s.kind for s in refresh.statements] == [Kind.REWRITE]
     assert refresh.summary(Counts(inserted=4)) == (
-        "recompute (FASTER): 4 rows from x@2→3; to compute it is expected to take 0.5 s, "
-        "to follow the change 4.8 s"
+        "recompute (FASTER): 4 rows from x@2→3; computing it takes about 0.5 s, "
+        "following the change about 4.8 s"
     )
     assert not refresh.fallback
     assert learned.run("sums", SUMS).strategy is Strategy.NOOP
@@ -167,7 +167,7 @@ def test_a_slow_build_is_no_reason_never_to_try(lake: Timed) -> None:
         refresh = lake.refreshed("sums", SUMS, 3 if v < 2 else 0.5)
         done.append(chosen(refresh))
         if done.count(REWRITTEN) == 1 and done[-1] == REWRITTEN:
-            assert "is expected to take 1.8 s" in refresh.sentence
+            assert "computing it takes about 1.8 s" in refresh.sentence
     assert done == [FOLLOWED] * 2 + [REWRITTEN] * 10
 
 

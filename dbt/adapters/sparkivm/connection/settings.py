@@ -131,6 +131,8 @@ def _local_defaults(master: str, known: Mapping[str, str], folder: Path) -> dict
         "spark.databricks.delta.snapshotPartitions": "2",
         # 10,000 by default: VACUUM lists a table's files in so many tasks.
         "spark.sql.sources.parallelPartitionDiscovery.parallelism": str(cores(master)),
+        # 100 by default: what some ten models run drops what the others ran, to be compiled again.
+        "spark.sql.codegen.cache.maxEntries": "2000",
         # Each statement's plan is written out for a page that nobody sees.
         "spark.sql.ui.explainMode": "simple",
         "spark.sql.warehouse.dir": (folder / "warehouse").as_uri(),
