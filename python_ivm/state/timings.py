@@ -8,6 +8,7 @@ the other way is tried again (docs/decisions/0070).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -27,6 +28,10 @@ _TELLS = 2
 """A change tells of those that have at least half of its rows."""
 _GROWS = 2
 """A change that is larger than all before is expected to take so many times as long at the most."""
+_EACH_SIZE = 1.25
+"""A change of four times the rows is expected to take so many times as long, if nothing tells."""
+_FEW = 10_000
+"""Up to so many rows it is their statement that takes the time."""
 _AGES = 0.95
 """What a time counts of itself for each refresh since it was taken."""
 _AT_LEAST = 0.5
@@ -119,7 +124,8 @@ def _expected(seen: Sequence[Took], rows: int | None, refresh: int) -> float:
     """The milliseconds that following a change is expected to take.
 
     It is what changes of its size took, or the largest of those that were smaller. If it is larger
-    than all of these, each row more takes what it took from the size before to theirs.
+    than all of these, each row more takes what it took from the size before to theirs. If there is
+    no size before, it takes a quarter more for each four times as many rows.
     """
     by_size: dict[int | None, list[Took]] = {}
     for took in seen:
@@ -134,8 +140,11 @@ def _expected(seen: Sequence[Took], rows: int | None, refresh: int) -> float:
         return least(by_size[_size(rows)])
     *smaller, largest = (by_size[size] for size in sorted(by_size, key=lambda size: size or 0))
     expected, most = least(largest), _most(largest)
-    if rows <= most or not smaller:
+    if rows <= most:
         return expected
+    if not smaller:
+        sizes = math.log(max(1, rows / max(most, _FEW)), 4)
+        return min(_GROWS, _EACH_SIZE**sizes) * expected
     rise = (expected - least(smaller[-1])) / (most - _most(smaller[-1]))
     return min(_GROWS * expected, expected + max(0.0, rise) * (rows - most))
 

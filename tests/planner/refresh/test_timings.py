@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -225,6 +226,25 @@ def test_a_first_large_change_that_was_slow_does_not_decide_about_others() -> No
 def test_it_is_not_where_larger_ones_took_no_longer() -> None:
     assert followed((2.4, 5), (2.4, 5), (2.3, 7_500)).faster_anew(75_000, 5) is None
     assert followed((2.4, 7_500), (2.4, 7_500)).faster_anew(75_000, 4) is None
+
+
+@pytest.mark.usefixtures("timings_count")
+def test_of_one_size_alone_larger_ones_are_expected_to_take_a_quarter_more() -> None:
+    """Q4 at scale factor 1: all rows after 15,000 orders 1.5 s; as many more were followed in 3.7."""
+    times = followed((1.8, 7_500), (1.9, 7_500)).after("FASTER", Took(1_470, 75_000, 4))
+    assert times.faster_anew(7_500, 5) is None
+    computed, following = times.faster_anew(75_000, 5) or (0, 0)
+    assert computed == pytest.approx(1_470)
+    assert following == pytest.approx(1_800 * 0.95**2 * 1.25 ** math.log(7.5, 4))
+    _, most = times.faster_anew(10**9, 5) or (0, 0)
+    assert most == pytest.approx(2 * 1_800 * 0.95**2)
+
+
+@pytest.mark.usefixtures("timings_count")
+def test_among_few_rows_more_of_them_take_no_longer() -> None:
+    times = followed((1.8, 5), (1.8, 5)).after("FASTER", Took(1_470, 5, 4))
+    assert times.faster_anew(10_000, 5) is None
+    assert times.faster_anew(40_000, 5) is not None
 
 
 @pytest.mark.usefixtures("timings_count")
