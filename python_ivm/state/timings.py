@@ -144,7 +144,7 @@ def _expected(seen: Sequence[Took], rows: int | None, refresh: int) -> float:
         return expected
     if not smaller:
         sizes = math.log(max(1, rows / max(most, _FEW)), 4)
-        return min(_GROWS, _EACH_SIZE**sizes) * expected
+        return min(_GROWS, math.pow(_EACH_SIZE, sizes)) * expected
     rise = (expected - least(smaller[-1])) / (most - _most(smaller[-1]))
     return min(_GROWS * expected, expected + max(0.0, rise) * (rows - most))
 

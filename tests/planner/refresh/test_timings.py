@@ -230,7 +230,7 @@ def test_it_is_not_where_larger_ones_took_no_longer() -> None:
 
 @pytest.mark.usefixtures("timings_count")
 def test_of_one_size_alone_larger_ones_are_expected_to_take_a_quarter_more() -> None:
-    """Q4 at scale factor 1: all rows after 15,000 orders 1.5 s; as many more were followed in 3.7."""
+    """Q4 at scale factor 1: 15,000 orders, all rows, 1.5 s; as many more were followed in 3.7 s."""
     times = followed((1.8, 7_500), (1.9, 7_500)).after("FASTER", Took(1_470, 75_000, 4))
     assert times.faster_anew(7_500, 5) is None
     computed, following = times.faster_anew(75_000, 5) or (0, 0)
