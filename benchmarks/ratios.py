@@ -31,7 +31,7 @@ class Ratios:
         models: which, by the names of their models.
         orders: changes what they read.
         changes: which are measured, one after the other.
-        rounds: how often each.
+        rounds: how often each. The first time is cold, and what it takes is told by itself.
         ways: in which ways, of which `refresh` and `table` are always some.
     """
 
@@ -80,6 +80,7 @@ class Ratios:
                                 "kind": change.kind,
                                 "ratio": change.ratio,
                                 "rows": rows,
+                                "round": number,
                                 "way": way,
                                 "strategy": model.strategy,
                                 "how": model.message.partition(":")[0],

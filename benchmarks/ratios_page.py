@@ -73,7 +73,21 @@ def _is_slower(one: float, other: float) -> bool:
 
 
 def pairs(samples: Sequence[Sample]) -> list[Pair]:
-    """Each query after each change."""
+    """Each query after each change, without the first time that it came if it came again.
+
+    The first change of its size compiles the code of its statements, and no commit of the state
+    tells yet how long such a change takes.
+    """
+    return _pairs([sample for sample in samples if sample.get("round")] or samples)
+
+
+def _first_pairs(samples: Sequence[Sample]) -> list[Pair]:
+    """The first time that each change came, if it came again."""
+    again = any(sample.get("round") for sample in samples)
+    return _pairs([sample for sample in samples if again and sample.get("round") == 0])
+
+
+def _pairs(samples: Sequence[Sample]) -> list[Pair]:
     found = []
     for query, kind, ratio in sorted(in_order(samples, "query", "kind", "ratio")):
         here = {"query": query, "kind": kind, "ratio": ratio}
@@ -111,16 +125,13 @@ def crossover(of_query: Sequence[Pair]) -> str:
 
 def ratios_page(samples: Sequence[Sample]) -> str:
     """The ratios, the crossovers and the choices."""
-    found = pairs(samples)
-    faster = sum(pair.times <= 1 for pair in found)
-    losers = [pair for pair in found if pair.loses]
-    texts = [
-        f"Of {len(found)} pairs of query and change {faster} take no more time than the rebuild, "
-        f"and {len(losers)} take more than {_SLOWER} times its time (and more than {_LITTLE} s "
-        f"more, where both take less than {_SHORT:g} s). {_choices(found)}\n",
-        f"All pairs together took {sum(p.refresh for p in found):.0f} s by refreshes, "
-        f"{_by_following(found)}{sum(p.table for p in found):.0f} s by rebuilds.\n",
-    ]
+    found, first = pairs(samples), _first_pairs(samples)
+    texts = _sums(found)
+    if first:
+        texts += [
+            "The first time that each change came is not among these. What it took:\n",
+            *_sums(first),
+        ]
     for kind in KINDS:
         of_kind = [pair for pair in found if pair.kind == kind]
         if of_kind:
@@ -132,6 +143,18 @@ def ratios_page(samples: Sequence[Sample]) -> str:
     if told:
         texts += ["## Where another way was faster\n", "Seconds.\n", markdown(head, told)]
     return "\n".join(texts)
+
+
+def _sums(found: Sequence[Pair]) -> list[str]:
+    """What all pairs together tell."""
+    faster, losers = sum(pair.times <= 1 for pair in found), sum(pair.loses for pair in found)
+    return [
+        f"Of {len(found)} pairs of query and change {faster} take no more time than the rebuild, "
+        f"and {losers} take more than {_SLOWER} times its time (and more than {_LITTLE} s "
+        f"more, where both take less than {_SHORT:g} s). {_choices(found)}\n",
+        f"All pairs together took {sum(p.refresh for p in found):.0f} s by refreshes, "
+        f"{_by_following(found)}{sum(p.table for p in found):.0f} s by rebuilds.\n",
+    ]
 
 
 def _choices(found: Sequence[Pair]) -> str:

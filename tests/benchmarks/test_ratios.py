@@ -76,6 +76,23 @@ def test_following_may_be_left_out() -> None:
     assert ratios_csv(samples).splitlines()[1] == "q01,mixed,0.0,7,incremental,1.000,,4.000,0.250"
 
 
+def test_the_first_time_that_a_change_comes_is_told_by_itself() -> None:
+    first = [{**sample, "round": 0} for sample in SLOWER]
+    second = _samples("q01", 0.1, refresh=1.0, following=1.0, table=4.0)
+    third = _samples("q01", 0.1, refresh=2.0, following=2.0, table=4.0)
+    later = [{**sample, "round": n} for n, group in ((1, second), (2, third)) for sample in group]
+    (pair,) = pairs([*first, *later])
+    assert (pair.refresh, pair.loses) == (1.5, False)
+    page = ratios_page([*first, *later])
+    assert "together took 2 s by refreshes" in page
+    cold = page.partition("The first time that each change came")[2]
+    assert "1 take more than 1.1 times" in cold
+    assert "together took 8 s by refreshes" in cold
+    alone = ratios_page(first)
+    assert "The first time" not in alone
+    assert "together took 8 s by refreshes" in alone
+
+
 def test_a_map_is_drawn_of_what_was_measured_so_far(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     inserts = [{**sample, "kind": "inserts"} for sample in FASTER]
