@@ -288,10 +288,16 @@ class SemiJoin(Binary):
     """Keeps the rows that have (or, as an antijoin, do not have) a match on the other side.
 
     EXISTS, IN and their negations are this.
+
+    Attributes:
+        anti: Whether it keeps the rows without a match.
+        label: Its name in titles.
+        as_in: Whether it is written as IN.
     """
 
     anti: bool = False
     label: str = field(default="", compare=False)
+    as_in: bool = field(default=False, compare=False)
 
     @cached_property
     def schema(self) -> tuple[ColumnRef, ...]:

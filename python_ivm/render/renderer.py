@@ -157,6 +157,8 @@ class Renderer:
             select = self._join(node, nested=True)
         elif isinstance(node, nodes.LeftJoin):
             select = self._left_join(node, nested=True)
+        elif isinstance(node, nodes.SemiJoin):
+            select = self._semi_join(node, nested=True)
         else:
             select = self._open(node)
         where = select.args.get("where")
@@ -314,9 +316,12 @@ class Renderer:
         condition = substitute(node.condition, computed)
         return self._aggregate(aggregate).having(condition, copy=False)
 
-    def _semi_join(self, node: nodes.SemiJoin) -> exp.Select:
+    def _semi_join(self, node: nodes.SemiJoin, nested: bool = False) -> exp.Select:
         """A semi join; as a condition where LATERAL VIEWs, which follow all joins, stand."""
         select = self._open(node.left)
+        member = None if nested else self._member(node)
+        if member is not None:
+            return select.where(member, copy=False)
         if ends_in_generate(node.left):
             exists: exp.Expr = exp.Exists(this=self._matches(node.right, node.conditions))
             return select.where(exp.Not(this=exists) if node.anti else exists, copy=False)
@@ -324,6 +329,31 @@ class Renderer:
         return _add_join(
             select, self.relation(node.right), node.conditions or (exp.true(),), kind, "left"
         )
+
+    def _member(self, node: nodes.SemiJoin) -> exp.In | None:
+        """A semi join as IN, if it was written so, and asks joined tables for equal values only.
+
+        Spark infers an IN for all columns that equal its left ones, and pushes it below aggregates.
+        It computes the rows anew for each, so that it does not pay for aggregates
+        (docs/decisions/0074).
+        """
+        if node.anti or not node.as_in or not _is_selection(node.right):
+            return None
+        left, right = set(node.left.schema), set(node.right.schema)
+        asked, values = [], []
+        for condition in node.conditions:
+            if not isinstance(condition, exp.EQ):
+                return None
+            sides = [side.unnest() for side in (condition.this, condition.expression)]
+            if not columns_of(sides[0]) <= left:
+                sides.reverse()
+            if not (columns_of(sides[0]) <= left and columns_of(sides[1]) <= right):
+                return None
+            asked.append(sides[0].copy())
+            values.append(sides[1].copy())
+        query = exp.Select().from_(self.relation(node.right)).select(*values, copy=False)
+        row = asked[0] if len(asked) == 1 else exp.Tuple(expressions=asked)
+        return exp.In(this=row, query=query.subquery(copy=False))
 
     def _matches(self, right: Node, conditions: tuple[exp.Expr, ...]) -> exp.Select:
         """What EXISTS asks for."""
@@ -431,6 +461,16 @@ def _is_closed(node: Node) -> bool:
     """Whether an operator lists its output columns, so that its SELECT is finished."""
     return isinstance(
         node, (nodes.Project, nodes.Aggregate, nodes.UnionAll, nodes.Mark, nodes.Window)
+    )
+
+
+def _is_selection(node: Node) -> bool:
+    """Whether a plan only joins and filters rows of tables, none of which is a delta."""
+    return all(
+        below.at is not At.DELTA
+        if isinstance(below, nodes.Scan)
+        else isinstance(below, (nodes.Project, nodes.Filter, nodes.Join, nodes.SemiJoin))
+        for below in node.walk()
     )
 
 

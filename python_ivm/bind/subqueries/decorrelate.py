@@ -89,8 +89,9 @@ class Subqueries:
         matched = (
             self._matched_for_domain(found, node) if isinstance(found, DependentJoin) else found
         )
-        label = self.around.binder.name("exists" if isinstance(inner, exp.Exists) else "in_list")
-        return SemiJoin(node, matched.other, matched.conditions, negated, label)
+        as_in = not isinstance(inner, exp.Exists)
+        label = self.around.binder.name("in_list" if as_in else "exists")
+        return SemiJoin(node, matched.other, matched.conditions, negated, label, as_in)
 
     # -- inside an expression ----------------------------------------------------------------
 
