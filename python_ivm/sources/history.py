@@ -166,12 +166,14 @@ class Detail:
         bytes: The size of its files; None if it is not known.
         version: Its number; None if it is not told.
         files: How many files it has; None if it is not told.
+        marks_rows: Whether a MERGE marks rows as deleted, instead of copying the others.
     """
 
     modified: str
     bytes: int | None
     version: int | None = None
     files: int | None = None
+    marks_rows: bool = False
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ def test_they_tell_what_each_table_tells_by_itself(bench: Bench, tmp_path: Path)
         f"create table b using delta location '{place}' as select 1 as one",
         "alter table b set tblproperties (delta.enableChangeDataFeed = true)",
         *(f"insert into b values ({n})" for n in range(3)),
+        "alter table a set tblproperties (delta.enableDeletionVectors = true)",
         "create table timed (k int) using delta "
         "tblproperties (delta.enableInCommitTimestamps = true)",
         "insert into timed values (1)",
@@ -47,6 +48,7 @@ def test_they_tell_what_each_table_tells_by_itself(bench: Bench, tmp_path: Path)
         one, other = told.detail(parts), alone.detail(parts)
         assert one is not None and other is not None
         assert (one.modified, one.bytes, one.files) == (other.modified, other.bytes, other.files)
+        assert one.marks_rows == other.marks_rows == (name == "a")
         assert many.files(parts) == (
             None if name == "timed" else DeltaLogs(bench.handle).files(parts)
         ), name

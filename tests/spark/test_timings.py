@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from python_ivm.optimize.cost import Cost
+from python_ivm.refresh.planning import commits
 from python_ivm.state.timings import Timings
 from tests.spark.workbench import Bench
 
@@ -63,3 +64,24 @@ def test_models_above_do_nothing_if_no_row_differs(
     sums.refresh("recompute")
     monkeypatch.setattr(Timings, "faster_anew", lambda *given: None)
     assert above.refresh("incremental").response._message.startswith("incremental: +1 ~0 -0 ")
+
+
+@pytest.mark.thorough
+def test_deletion_vectors_stay_where_all_rows_are_written(
+    bench: Bench, timings_count: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They were set again at each MERGE after it."""
+    monkeypatch.setattr(commits, "_LARGE_FILES", 0)
+    bench.table("a", "k int, v int", "(1, 7)", "(2, 8)", "(2, 8)")
+    sums = bench.view("select k, sum(v) as s from a group by k")
+    bench.sql("insert into a values (1, 1)")
+    sums.refresh("incremental")
+    bench.sql("insert into a values (3, 1)")
+    with monkeypatch.context() as patch:
+        patch.setattr(Timings, "faster_anew", lambda *given: (1_000, 3_000))
+        sums.refresh("recompute")
+    bench.sql("update a set v = 9 where k = 2")
+    sums.refresh("incremental")
+    operations = [commit["operation"] for commit in bench.history("m1__ivm_state")]
+    assert operations.count("SET TBLPROPERTIES") == 1
+    assert operations[:2] == ["MERGE", "WRITE"]

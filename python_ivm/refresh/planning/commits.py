@@ -180,8 +180,12 @@ class Commits:
         if statements.DELETION_VECTORS in self.request.properties:
             return []
         commit = self.model.found.commit
-        large = commit is not None and commit.bytes_rewritten > _LARGE_FILES
-        return [statements.mark_rows_as_deleted(self.request)] if large else []
+        if commit is None or commit.bytes_rewritten <= _LARGE_FILES:
+            return []
+        detail = self.warehouse.detail(self.request.state)
+        if detail is not None and detail.marks_rows:  # and all rows were written since
+            return []
+        return [statements.mark_rows_as_deleted(self.request)]
 
     @property
     def is_log(self) -> bool:

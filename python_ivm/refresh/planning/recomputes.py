@@ -22,7 +22,12 @@ from python_ivm.state.recompute import FRESH, recompute
 from python_ivm.state.storage import Storage
 
 _FEW_BYTES = 2**20
-"""Up to so many bytes a state is written whole: models above compare what it had and has."""
+"""Up to so many bytes a state is written whole where bytes and operators tell that it is cheaper:
+models above compare what it had and has."""
+_TIMED_BYTES = 2**23
+"""Up to so many bytes it is written whole where times tell that it is faster."""
+_COMPARED = 100
+"""So many milliseconds a model above takes to compare a mebibyte of what it had and has."""
 
 
 class Recomputes(Builds):
@@ -60,16 +65,22 @@ class Recomputes(Builds):
         """Why all rows of the state are written, though what changed could be followed."""
         changed = known_sum([change.rows for change in read.values()])
         found = timings(self.model.found).faster_anew(changed, bookmark.refresh + 1)
-        if found is None or not self._is_rewritable(bookmark):
+        if found is None or not self._is_rewritable(bookmark, _TIMED_BYTES):
             return None
-        anew, followed = (milliseconds / 1000 for milliseconds in found)
-        told = f"computing it takes about {anew:.1f} s, following the change about {followed:.1f} s"
+        anew, followed = found
+        if followed - anew < _COMPARED * (self.model.size(STATE) or 0) / 2**20:
+            return None
+        told = (
+            f"computing it takes about {anew / 1000:.1f} s, "
+            f"following the change about {followed / 1000:.1f} s"
+        )
         return Reason("FASTER", told, False)
 
-    def _is_rewritable(self, bookmark: Bookmark) -> bool:
+    def _is_rewritable(self, bookmark: Bookmark, most: int = _FEW_BYTES) -> bool:
         """Whether all rows of the state may be written where the query is computed anew.
 
-        Only of a small state, and not where they are no function of what the sources have now.
+        Only of a state of so many bytes at the most, and not where its rows are no function of what
+        the sources have now.
         """
         options, model = self.request.options, self.model
         by_steps = bool(model.ordered) or options.step is Step.COMMIT
@@ -80,7 +91,7 @@ class Recomputes(Builds):
         if any(storage.partition_by for storage in stored):  # of which Spark may replace some only
             return False
         size = model.size(STATE)
-        return size is not None and size <= _FEW_BYTES
+        return size is not None and size <= most
 
     def _rewritten(
         self,

@@ -179,6 +179,19 @@ def test_a_state_of_large_files_is_told_to_mark_rows_as_deleted(
     assert kinds(numOutputBytes=large) == both
 
 
+def test_a_state_that_marks_rows_as_deleted_is_not_told_so_again(
+    xs: OddLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was, after all of its rows had been written anew."""
+    xs.run("m", SQL)
+    newest, *others = xs.commits["m__ivm_state"]
+    written = {"numOutputBytes": str(2**30)}
+    xs.commits["m__ivm_state"] = [replace(newest, metrics=written), *others]
+    monkeypatch.setattr(xs, "detail", lambda parts: Detail("", 2**30, marks_rows=True))
+    xs.change("x", insert=[(1, 9)])
+    assert [statement.kind for statement in xs.run("m", SQL).statements] == [Kind.MERGE]
+
+
 def test_sizes_are_asked_for_now_and_then(xs: OddLake, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 

@@ -85,6 +85,34 @@ def test_all_rows_are_written_where_that_was_faster(learned: Timed) -> None:
     assert told == [(None, None, None, 4), (1, 0, 1, None)]
 
 
+def chosen_at(lake: Timed, size: int | None, seconds: float) -> str:
+    """What is chosen for a state of so many bytes that was built in one second."""
+    lake.size_of = lambda name: size
+    lake.refreshed("sums", SUMS, 1)
+    for v in (4, 5):
+        lake.change("x", insert=[(1, v)])
+        assert chosen(lake.refreshed("sums", SUMS, seconds)) == FOLLOWED
+    lake.change("x", insert=[(1, 9)])
+    return chosen(lake.refreshed("sums", SUMS, 1))
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"), [(2**23, REWRITTEN), (2**23 + 1, FOLLOWED), (None, FOLLOWED)]
+)
+def test_a_state_is_written_whole_up_to_a_size(
+    lake: Timed, size: int | None, expected: str
+) -> None:
+    assert chosen_at(lake, size, 5) == expected
+
+
+@pytest.mark.parametrize(("size", "expected"), [(2**22, REWRITTEN), (2**23, FOLLOWED)])
+def test_what_is_saved_is_more_than_a_model_above_pays(
+    lake: Timed, size: int, expected: str
+) -> None:
+    """It compares what the state had and has: a tenth of a second for each mebibyte."""
+    assert chosen_at(lake, size, 1.2) == expected
+
+
 @pytest.fixture
 def cheaper(monkeypatch: pytest.MonkeyPatch) -> None:
     """To follow a change would always read more than the query does."""

@@ -19,6 +19,7 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.sparkivm.bridge.shortcuts import SessionShortcuts
 from dbt.adapters.sparkivm.bridge.view_details import Kept
 from dbt.adapters.sparkivm.bridge.warehouse import Row
+from python_ivm.refresh.statements import DELETION_VECTORS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -209,7 +210,12 @@ class _Log:
             "sizeInBytes": checksum.get().tableSizeBytes(),
             "version": version,
             "numFiles": checksum.get().numFiles(),
+            "properties": {DELETION_VECTORS: self._property(DELETION_VECTORS)},
         }
+
+    def _property(self, key: str) -> str | None:
+        value = self.snapshot.metadata().configuration().get(key)
+        return str(value.get()) if value.isDefined() else None
 
     def listed(self) -> list[Row] | None:
         """The files, of which Delta keeps the list with the checksum unless they are many."""

@@ -20,6 +20,7 @@ from python_ivm.parse.views import View
 from python_ivm.refresh.metadata.answers import Answers
 from python_ivm.refresh.metadata.catalog import SESSION_CATALOG
 from python_ivm.refresh.metadata.versions import CHANGE_FEED
+from python_ivm.refresh.statements import DELETION_VECTORS
 from python_ivm.sources.clock import Instant
 from python_ivm.sources.history import Commit, DataFile, Detail
 
@@ -146,7 +147,9 @@ class SparkWarehouse:
         bytes_ = None if size is None else int(size)
         files = row.get("numFiles")
         number = None if files is None else int(files)
-        return Detail(_timestamp(row["lastModified"]), bytes_, row.get("version"), number)
+        marks_rows = (row.get("properties") or {}).get(DELETION_VECTORS) == "true"
+        modified = _timestamp(row["lastModified"])
+        return Detail(modified, bytes_, row.get("version"), number, marks_rows)
 
     def files(self, parts: tuple[str, ...]) -> Sequence[DataFile] | None:
         """A Delta table's files; None if they cannot be told cheaply, or are many."""

@@ -93,6 +93,7 @@ class ManyLogs(SessionShortcuts):
             "sizeInBytes": log.checksum.get("tableSizeBytes"),
             "version": log.commits[0]["version"],
             "numFiles": log.checksum.get("numFiles"),
+            "properties": (log.checksum.get("metadata") or {}).get("configuration"),
         }
 
     def files(self, parts: tuple[str, ...]) -> list[Row] | None:
