@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from python_ivm.refresh.statement import Kind
 from python_ivm.render.renderer import Renderer
 from tests.planner.lake import Lake
 from tests.planner.stories import View
@@ -75,4 +76,35 @@ def test_a_six_way_join_is_planned_and_right(lake: Lake) -> None:
     change_all(lake)
     for n in range(6):
         lake.change(f"t{n}", insert=[(3, n), (1, n)], delete=[(2, n)])
+    view.refresh()
+
+
+@pytest.mark.parametrize(
+    ("condition", "text"),
+    [
+        (
+            "a.k in (select b.k from s.b where b.w > 1)",
+            "a.k IN ( SELECT subquery.k FROM subquery )",
+        ),
+        ("a.k + 1 in (select b.k from s.b)", "a.k + 1 IN ( SELECT subquery.k FROM subquery )"),
+        ("(a.k, a.v) in (select b.k, b.w from s.b)", "(a.k, a.v) IN ( SELECT"),
+        ("a.k in (select b.k from s.b where b.w = a.v)", "(a.k, a.v) IN ( SELECT"),
+        ("a.k in (select b.k from s.b join s.a x on x.k = b.w)", "a.k IN ( SELECT"),
+        ("a.k in (select b.k from s.b where b.w in (select k from s.a))", "a.k IN ( SELECT"),
+        ("a.k in (select b.k from s.b where b.w < a.v)", "LEFT SEMI JOIN"),
+        ("a.k in (select max(b.k) from s.b group by b.w)", "LEFT SEMI JOIN"),
+        ("exists (select 1 from s.b where b.k = a.k)", "LEFT SEMI JOIN"),
+        ("a.k not in (select b.k from s.b)", "LEFT ANTI JOIN"),
+    ],
+)
+def test_an_in_of_joined_tables_stays_one(lake: Lake, condition: str, text: str) -> None:
+    """Spark infers an IN for equal columns, and of a semi join nothing."""
+    lake.create("a", {"k": "int", "v": "int"}, [(1, 1), (2, 2), (2, None), (None, 1)])
+    lake.create("b", {"k": "int", "w": "int"}, [(1, 1), (2, 2), (None, 2), (3, 1)])
+    view = View(lake, f"select v, count(*) as n from s.a where {condition} group by v")
+    (built,) = (s.sql for s in lake.executed if s.kind is Kind.BUILD)
+    assert text in " ".join(built.split())
+    lake.change("a", insert=[(2, 5), (3, 3)])
+    view.refresh()
+    lake.change("b", insert=[(3, 2)], delete=[(2, 2)])
     view.refresh()
