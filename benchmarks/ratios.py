@@ -31,7 +31,7 @@ class Ratios:
         models: which, by the names of their models.
         orders: changes what they read.
         changes: which are measured, one after the other.
-        rounds: how often each. The first time is cold, and what it takes is told by itself.
+        rounds: how often each, after a first time that is cold and told by itself.
         ways: in which ways, of which `refresh` and `table` are always some.
     """
 
@@ -67,7 +67,7 @@ class Ratios:
             SystemExit: a result is wrong.
         """
         for place, change in enumerate(self.changes):
-            for number in range(self.rounds):
+            for number in range(self.rounds + 1):
                 rows = self.orders.apply(change)
                 turn = (number + place) % len(self.ways)
                 for way in self.ways[turn:] + self.ways[:turn]:

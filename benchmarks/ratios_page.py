@@ -73,18 +73,17 @@ def _is_slower(one: float, other: float) -> bool:
 
 
 def pairs(samples: Sequence[Sample]) -> list[Pair]:
-    """Each query after each change, without the first time that it came if it came again.
+    """Each query after each change, without the first time that it came.
 
     The first change of its size compiles the code of its statements, and no commit of the state
     tells yet how long such a change takes.
     """
-    return _pairs([sample for sample in samples if sample.get("round")] or samples)
+    return _pairs([sample for sample in samples if not _is_first(sample)])
 
 
-def _first_pairs(samples: Sequence[Sample]) -> list[Pair]:
-    """The first time that each change came, if it came again."""
-    again = any(sample.get("round") for sample in samples)
-    return _pairs([sample for sample in samples if again and sample.get("round") == 0])
+def _is_first(sample: Sample) -> bool:
+    """Whether a change came for the first time; samples of old versions do not tell."""
+    return sample.get("round") == 0
 
 
 def _pairs(samples: Sequence[Sample]) -> list[Pair]:
@@ -125,7 +124,7 @@ def crossover(of_query: Sequence[Pair]) -> str:
 
 def ratios_page(samples: Sequence[Sample]) -> str:
     """The ratios, the crossovers and the choices."""
-    found, first = pairs(samples), _first_pairs(samples)
+    found, first = pairs(samples), _pairs([sample for sample in samples if _is_first(sample)])
     texts = _sums(found)
     if first:
         texts += [

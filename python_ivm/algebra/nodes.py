@@ -292,12 +292,12 @@ class SemiJoin(Binary):
     Attributes:
         anti: Whether it keeps the rows without a match.
         label: Its name in titles.
-        as_in: Whether it is written as IN.
+        in_columns: How many columns it compares, if it is an IN without other conditions.
     """
 
     anti: bool = False
     label: str = field(default="", compare=False)
-    as_in: bool = field(default=False, compare=False)
+    in_columns: int = field(default=0, compare=False)
 
     @cached_property
     def schema(self) -> tuple[ColumnRef, ...]:

@@ -331,26 +331,29 @@ class Renderer:
         )
 
     def _member(self, node: nodes.SemiJoin) -> exp.In | None:
-        """A semi join as IN, if it was written so, and asks joined tables for equal values only.
+        """A semi join as IN, if the user wrote it so, of columns that joined tables shall have.
 
         Spark infers an IN for all columns that equal its left ones, and pushes it below aggregates.
         It computes the rows anew for each, so that it does not pay for aggregates
-        (docs/decisions/0074).
+        (docs/decisions/0074). With other conditions it stays a join, as IN compares other types
+        than `=` does.
         """
-        if node.anti or not node.as_in or not _is_selection(node.right):
+        if node.anti or not node.in_columns or len(node.conditions) != node.in_columns:
+            return None
+        if not _reads_no_delta(node.left) or not _is_selection(node.right):
             return None
         left, right = set(node.left.schema), set(node.right.schema)
         asked, values = [], []
         for condition in node.conditions:
             if not isinstance(condition, exp.EQ):
                 return None
-            sides = [side.unnest() for side in (condition.this, condition.expression)]
-            if not columns_of(sides[0]) <= left:
-                sides.reverse()
-            if not (columns_of(sides[0]) <= left and columns_of(sides[1]) <= right):
+            column, value = condition.this.unnest(), condition.expression.unnest()
+            if not isinstance(column, exp.Column) or not columns_of(column) <= left:
                 return None
-            asked.append(sides[0].copy())
-            values.append(sides[1].copy())
+            if not columns_of(value) <= right:
+                return None
+            asked.append(column.copy())
+            values.append(value.copy())
         query = exp.Select().from_(self.relation(node.right)).select(*values, copy=False)
         row = asked[0] if len(asked) == 1 else exp.Tuple(expressions=asked)
         return exp.In(this=row, query=query.subquery(copy=False))
@@ -464,14 +467,14 @@ def _is_closed(node: Node) -> bool:
     )
 
 
+def _reads_no_delta(node: Node) -> bool:
+    return all(n.at is not At.DELTA for n in node.walk() if isinstance(n, nodes.Scan))
+
+
 def _is_selection(node: Node) -> bool:
     """Whether a plan only joins and filters rows of tables, none of which is a delta."""
-    return all(
-        below.at is not At.DELTA
-        if isinstance(below, nodes.Scan)
-        else isinstance(below, (nodes.Project, nodes.Filter, nodes.Join, nodes.SemiJoin))
-        for below in node.walk()
-    )
+    kinds = (nodes.Scan, nodes.Project, nodes.Filter, nodes.Join, nodes.SemiJoin)
+    return _reads_no_delta(node) and all(isinstance(below, kinds) for below in node.walk())
 
 
 def _only_renames(node: nodes.Project) -> bool:

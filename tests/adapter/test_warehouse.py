@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import time
+from collections.abc import Callable, Mapping
 from datetime import datetime
+from typing import Any
 
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
@@ -86,6 +89,18 @@ class Told:
     def detail(self, parts: tuple[str, ...]) -> Row | None:
         known = {"format": "delta", "lastModified": "1700000000000", "sizeInBytes": 5}
         return known if parts == ("s", "known") else None
+
+
+@pytest.mark.parametrize("sends", [dict, json.dumps], ids=["a map", "text, as Thrift"])
+def test_whether_a_merge_marks_rows_is_told_by_a_property(sends: Callable[[Any], Any]) -> None:
+    def detail(properties: Mapping[str, str]) -> Detail | None:
+        row = {"format": "delta", "lastModified": "1", "sizeInBytes": 5}
+        told = {**row, "properties": sends(properties)}
+        return SparkWarehouse(lambda sql: [told]).detail(("s", "x"))
+
+    assert detail({"delta.enableDeletionVectors": "true"}) == Detail("1", 5, marks_rows=True)
+    assert detail({"delta.enableDeletionVectors": "false"}) == Detail("1", 5)
+    assert detail({}) == Detail("1", 5)
 
 
 def test_only_what_shortcuts_do_not_tell_is_asked_by_sql() -> None:

@@ -89,9 +89,10 @@ class Subqueries:
         matched = (
             self._matched_for_domain(found, node) if isinstance(found, DependentJoin) else found
         )
-        as_in = not isinstance(inner, exp.Exists)
-        label = self.around.binder.name("in_list" if as_in else "exists")
-        return SemiJoin(node, matched.other, matched.conditions, negated, label, as_in)
+        label = self.around.binder.name("exists" if isinstance(inner, exp.Exists) else "in_list")
+        compared = len(_compared(inner)) if isinstance(inner, exp.In) else 0
+        in_columns = compared if compared == len(matched.conditions) else 0
+        return SemiJoin(node, matched.other, matched.conditions, negated, label, in_columns)
 
     # -- inside an expression ----------------------------------------------------------------
 

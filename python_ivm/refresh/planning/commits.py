@@ -183,7 +183,7 @@ class Commits:
         if commit is None or commit.bytes_rewritten <= _LARGE_FILES:
             return []
         detail = self.warehouse.detail(self.request.state)
-        if detail is not None and detail.marks_rows:  # and all rows were written since
+        if detail is not None and detail.marks_rows:  # set before all rows were written anew
             return []
         return [statements.mark_rows_as_deleted(self.request)]
 

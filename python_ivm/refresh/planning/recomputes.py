@@ -68,7 +68,8 @@ class Recomputes(Builds):
         if found is None or not self._is_rewritable(bookmark, _TIMED_BYTES):
             return None
         anew, followed = found
-        if followed - anew < _COMPARED * (self.model.size(STATE) or 0) / 2**20:
+        size = self.model.size(STATE)
+        if size is None or followed - anew < _COMPARED * size / 2**20:
             return None
         told = (
             f"computing it takes about {anew / 1000:.1f} s, "

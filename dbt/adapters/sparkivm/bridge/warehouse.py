@@ -147,7 +147,7 @@ class SparkWarehouse:
         bytes_ = None if size is None else int(size)
         files = row.get("numFiles")
         number = None if files is None else int(files)
-        marks_rows = (row.get("properties") or {}).get(DELETION_VECTORS) == "true"
+        marks_rows = _map(row.get("properties")).get(DELETION_VECTORS) == "true"
         modified = _timestamp(row["lastModified"])
         return Detail(modified, bytes_, row.get("version"), number, marks_rows)
 
