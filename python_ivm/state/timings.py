@@ -36,9 +36,10 @@ _AGES = 0.95
 """What a time counts of itself for each refresh since it was taken."""
 _AT_LEAST = 0.5
 """What it counts however old it is: so a way that takes twice as long is never tried again."""
-_BUILD = 0.5
-"""What a build counts: most are the first work of their process, which compiles code then. It is a
-guess, which counts until all rows were written by a refresh."""
+_COLD = 1_000
+"""So many milliseconds of a build do not count, but at most half of it: most builds are the first
+work of their process, which compiles code then. It is a guess, which counts until all rows were
+written by a refresh."""
 _TENTH = 1.1
 _MORE = 200
 """A way is taken instead of the usual one if it is expected to be faster by a tenth, and by so many
@@ -117,7 +118,8 @@ class Timings:
 def _counts(took: Took, refresh: int) -> float:
     """The milliseconds of a time as they count now, as it was taken some refreshes ago."""
     age = refresh - took.refresh - 1
-    return max(_AT_LEAST, _AGES**age) * (_BUILD if took.build else 1) * took.milliseconds
+    warm = max(took.milliseconds / 2, took.milliseconds - _COLD)
+    return max(_AT_LEAST, _AGES**age) * (warm if took.build else took.milliseconds)
 
 
 def _expected(seen: Sequence[Took], rows: int | None, refresh: int) -> float:

@@ -118,3 +118,30 @@ def test_a_mark_beside_a_not_in_of_which_both_sides_change(bench: Bench) -> None
     assert bench.query("set spark.sql.constraintPropagation.enabled")[0]["value"] == "true"
     bench.sql("delete from b where id is null", "update o set customer = 2 where id = 14")
     view.refresh()
+
+
+@pytest.mark.thorough
+def test_an_in_that_stays_one_where_all_rows_are_computed(bench: Bench) -> None:
+    """Beside whatever else its SELECT has, of columns of other types, and in the old state, too."""
+    bench.table("a", "k int, v int, d decimal(5, 2)", "(1, 1, 1.5)", "(2, 2, 2)", "(2, null, null)")
+    bench.table("b", "k bigint, w int, d decimal(9, 4)", "(1, 1, 1.5)", "(2, 2, 3)", "(null, 2, 2)")
+    selected = "a.k in (select k from b where w > 0)"
+    for query in (
+        f"select a.k, a.v from a where {selected}",
+        "select a.k, a.v from a where (a.k, a.v) in (select b.k, c.v from b join a c on c.k = b.w)",
+        "select a.k, count(*) as n from a where a.d in (select d from b) group by a.k",
+        f"select a.k, x.w from a left join b x on x.w = a.v where {selected}",
+        f"select a.k, x.w from a full join b x on x.w = a.v where {selected}",
+        f"select a.k, e.n from a lateral view explode(array(a.v, 7)) e as n where {selected}",
+        f"select a.k, sum(a.v) over (partition by a.k) as s from a where {selected}",
+        f"select b.w, q.v from b left join (select a.k, a.v from a join b y on y.k = a.v "
+        f"where {selected}) q on q.k = b.k",
+        f"select max(a.v) as v from a where {selected} and a.v in (select w from b)",
+        "select a.k from a where a.k in (select k from b where w in (select v from a))",
+        f"select distinct a.v from a where {selected} or a.v = 1",
+    ):
+        bench.view(query)
+    bench.sql("insert into a values (1, 2, 3), (null, 1, 2)", "delete from b where k = 2")
+    bench.refresh(None)
+    bench.sql("insert into b values (2, 1, 2), (2, 9, null)", "update a set k = 1 where v is null")
+    bench.refresh(None)
