@@ -90,7 +90,7 @@ class Subqueries:
             self._matched_for_domain(found, node) if isinstance(found, DependentJoin) else found
         )
         label = self.around.binder.name("exists" if isinstance(inner, exp.Exists) else "in_list")
-        compared = len(_compared(inner)) if isinstance(inner, exp.In) else 0
+        compared = len(_compared(inner))
         in_columns = compared if compared == len(matched.conditions) else 0
         return SemiJoin(node, matched.other, matched.conditions, negated, label, in_columns)
 

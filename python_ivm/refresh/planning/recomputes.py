@@ -65,11 +65,11 @@ class Recomputes(Builds):
         """Why all rows of the state are written, though what changed could be followed."""
         changed = known_sum([change.rows for change in read.values()])
         found = timings(self.model.found).faster_anew(changed, bookmark.refresh + 1)
-        if found is None or not self._is_rewritable(bookmark, _TIMED_BYTES):
+        if found is None:
             return None
         anew, followed = found
-        size = self.model.size(STATE)
-        if size is None or followed - anew < _COMPARED * size / 2**20:
+        pays_up_to = int((followed - anew) / _COMPARED * 2**20)
+        if not self._is_rewritable(bookmark, min(pays_up_to, _TIMED_BYTES)):
             return None
         told = (
             f"computing it takes about {anew / 1000:.1f} s, "
