@@ -19,6 +19,7 @@ from python_ivm.algebra.columns import ColumnRef, Named, beside, columns_of, fir
 from python_ivm.algebra.nodes import At, Node
 from python_ivm.algebra.walks import ends_in_generate
 from python_ivm.errors import Internal
+from python_ivm.optimize.analysis.reads import changes_in
 from python_ivm.parse.loops import NOW
 from python_ivm.parse.marks import AS_OF_LAST
 from python_ivm.sources.clock import with_literals
@@ -340,7 +341,7 @@ class Renderer:
         """
         if node.anti or not node.in_columns or len(node.conditions) != node.in_columns:
             return None
-        if not _reads_no_delta(node.left) or not _is_selection(node.right):
+        if changes_in(node) or not _is_selection(node.right):
             return None
         left, right = set(node.left.schema), set(node.right.schema)
         asked, values = [], []
@@ -467,14 +468,10 @@ def _is_closed(node: Node) -> bool:
     )
 
 
-def _reads_no_delta(node: Node) -> bool:
-    return all(n.at is not At.DELTA for n in node.walk() if isinstance(n, nodes.Scan))
-
-
 def _is_selection(node: Node) -> bool:
-    """Whether a plan only joins and filters rows of tables, none of which is a delta."""
+    """Whether a plan only joins and filters rows of tables."""
     kinds = (nodes.Scan, nodes.Project, nodes.Filter, nodes.Join, nodes.SemiJoin)
-    return _reads_no_delta(node) and all(isinstance(below, kinds) for below in node.walk())
+    return all(isinstance(below, kinds) for below in node.walk())
 
 
 def _only_renames(node: nodes.Project) -> bool:
