@@ -16,7 +16,7 @@ from tests.integration.test_tpch import (  # noqa: F401
 from tests.spark.conftest import bench as bench
 from tests.spark.workbench import FEED, Bench
 
-ROWS = 400_000
+ROWS = 800_000
 
 
 def test_a_worker_that_goes_down_changes_nothing(bench: Bench, cluster: Cluster) -> None:
@@ -30,11 +30,11 @@ def test_a_worker_that_goes_down_changes_nothing(bench: Bench, cluster: Cluster)
     refreshing = threading.Thread(target=lambda: outcomes.append(view.run()))
     refreshing.start()
     tracker = bench.handle.session.sparkContext.statusTracker()
-    seen = 0
-    while refreshing.is_alive() and seen < 3:
+    at_work = False
+    while refreshing.is_alive() and not at_work:
+        time.sleep(0.02)
         stages = map(tracker.getStageInfo, tracker.getActiveStageIds())
-        seen += any(stage is not None and stage.numActiveTasks for stage in stages)
-        time.sleep(0.05)
+        at_work = any(stage is not None and stage.numActiveTasks for stage in stages)
     assert refreshing.is_alive(), "the refresh was over before the worker went down"
     cluster.kill_a_worker()
     refreshing.join(timeout=300)
