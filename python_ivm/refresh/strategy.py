@@ -101,7 +101,7 @@ class Planner(Recomputes):
             refresh.fallback,
             number if built else before.optimized if before is not None else None,
             before.vacuumed if before is not None else self.request.began,
-            known_sum([read.rows for read in refresh.reads]),
+            self.changed_rows if self.read else known_sum([r.rows for r in refresh.reads]),
             timings(self.model.found),
         )
         planned = tuple(
@@ -319,14 +319,17 @@ class Planner(Recomputes):
         clock_moved = asks_clock and self.model.clock_moved(bookmark)
         if not read and not clock_moved:
             return self._noop("no row changed that the query reads", bookmark, changes)
-        if not clock_moved:
-            faster = self._faster_anew(bookmark, read)
-            if faster is not None:
-                return self._rewritten(faster, how, bookmark, changes, read)
+        self.read = read
+        faster = self._faster_anew(bookmark) if not clock_moved else None
+        if faster is not None and not self._asks_first(bookmark):
+            return self._rewritten(faster, how, bookmark, changes, read)
         try:
             found = Following(self.model, how, changes, clock, clock_moved).follow(read)
         except Exception as error:
             return self._full(planner_error(error, self.warehouse.failure), bookmark)
+        sees = isinstance(found, Reason) or found.merge is not None
+        if faster is not None and sees:
+            return self._rewritten(faster, how, bookmark, changes, read)
         if isinstance(found, Reason):
             return self._recompute(found, bookmark)
         if found.merge is None:

@@ -18,7 +18,7 @@ from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import Output, Request, Warehouse
 from python_ivm.refresh.statement import Kind, Refresh, SourceRead, Statement, Strategy
 from python_ivm.sources.clock import Clock
-from python_ivm.sources.history import SourceChange
+from python_ivm.sources.history import SourceChange, known_sum
 from python_ivm.state.bookmark import Bookmark
 from python_ivm.state.layout import STEP, Layout
 
@@ -45,6 +45,7 @@ class Commits:
         self.told: list[str] = []  # what to warn of beside the reason
         self.noted = ""  # what to say of the step
         self.merged: Node | None = None  # the plan of what a MERGE computes
+        self.read: Mapping[str, SourceChange] = {}  # what changed of that which the query reads
 
     def _merged(
         self,
@@ -186,6 +187,11 @@ class Commits:
         if detail is not None and detail.marks_rows:  # set before all rows were written anew
             return []
         return [statements.mark_rows_as_deleted(self.request)]
+
+    @property
+    def changed_rows(self) -> int | None:
+        """How many rows changed of the sources that the query reads; None if that is not known."""
+        return known_sum([change.rows for change in self.read.values()])
 
     @property
     def is_log(self) -> bool:

@@ -14,7 +14,7 @@ from python_ivm.refresh.reason import Reason, planner_error
 from python_ivm.refresh.request import Step
 from python_ivm.refresh.statement import Kind, Refresh, Statement, Strategy
 from python_ivm.sources.clock import Clock
-from python_ivm.sources.history import SourceChange, known_sum
+from python_ivm.sources.history import SourceChange
 from python_ivm.state.bookmark import Bookmark, timings
 from python_ivm.state.contents import contents
 from python_ivm.state.layout import STATE, Layout
@@ -61,10 +61,9 @@ class Recomputes(Builds):
         moved = clock if self.model.clock_moved(bookmark) else None
         return self._recomputed(reason, feeds, merge, how.layout, bookmark, current, moved)
 
-    def _faster_anew(self, bookmark: Bookmark, read: Mapping[str, SourceChange]) -> Reason | None:
+    def _faster_anew(self, bookmark: Bookmark) -> Reason | None:
         """Why all rows of the state are written, though what changed could be followed."""
-        changed = known_sum([change.rows for change in read.values()])
-        found = timings(self.model.found).faster_anew(changed, bookmark.refresh + 1)
+        found = timings(self.model.found).faster_anew(self.changed_rows, bookmark.refresh + 1)
         if found is None:
             return None
         anew, followed = found
@@ -76,6 +75,10 @@ class Recomputes(Builds):
             f"following the change about {followed / 1000:.1f} s"
         )
         return Reason("FASTER", told, False)
+
+    def _asks_first(self, bookmark: Bookmark) -> bool:
+        """Whether the query may see nothing of what changed, so that it is worth to ask."""
+        return timings(self.model.found).may_be_unseen(self.changed_rows, bookmark.refresh + 1)
 
     def _is_rewritable(self, bookmark: Bookmark, most: int = _FEW_BYTES) -> bool:
         """Whether all rows of the state may be written where the query is computed anew.

@@ -147,6 +147,67 @@ def test_of_a_small_state_all_rows_are_written_if_it_is_cheaper_to_compute_them(
     )
 
 
+UNSEEN = [(7, -1)]
+"""Rows of which POSITIVE sees nothing."""
+POSITIVE = "select k, sum(v) as v from s.x where v > 0 group by k"
+
+
+@pytest.fixture
+def unseen(lake: Timed, monkeypatch: pytest.MonkeyPatch) -> Timed:
+    """A model that would be computed anew, and saw nothing of the last change of a row."""
+    monkeypatch.setattr(Cost, "is_worth_a_question", lambda *arguments: True)
+    lake.refreshed("sums", POSITIVE, 1)
+    for v in (4, 5):
+        lake.change("x", insert=[(1, v)])
+        assert lake.refreshed("sums", POSITIVE, 5).strategy is Strategy.INCREMENTAL
+    lake.change("x", insert=[(1, 6)])
+    assert chosen(lake.refreshed("sums", POSITIVE, 1)) == REWRITTEN
+    lake.change("x", insert=UNSEEN)
+    assert chosen(lake.refreshed("sums", POSITIVE, 1)) == REWRITTEN  # nothing tells of it yet
+    assert lake.timings("sums").unseen is None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Timings, "faster_anew", lambda *given: None)
+        lake.change("x", insert=UNSEEN)
+        assert lake.refreshed("sums", POSITIVE, 1).strategy is Strategy.NOOP
+    return lake
+
+
+def test_a_change_like_one_that_the_query_did_not_see_is_asked_about(unseen: Timed) -> None:
+    unseen.change("x", insert=UNSEEN)
+    assert unseen.refreshed("sums", POSITIVE, 1).strategy is Strategy.NOOP
+    unseen.change("x", insert=[(1, 7)])
+    assert chosen(unseen.refreshed("sums", POSITIVE, 1)) == REWRITTEN
+    assert unseen.timings("sums").unseen == Took(1_000, 1, 7)
+
+
+def test_it_is_asked_of_few_refreshes_only(unseen: Timed) -> None:
+    for v in range(4):
+        unseen.change("x", insert=[(1, v + 10)])
+        assert chosen(unseen.refreshed("sums", POSITIVE, 1)) == REWRITTEN
+    unseen.change("x", insert=UNSEEN)
+    assert chosen(unseen.refreshed("sums", POSITIVE, 1)) == REWRITTEN
+
+
+def test_a_larger_change_than_what_was_not_seen_is_not_asked_about(unseen: Timed) -> None:
+    unseen.change("x", insert=UNSEEN * 100)
+    assert chosen(unseen.refreshed("sums", POSITIVE, 1)) == REWRITTEN
+
+
+@pytest.mark.parametrize(
+    ("last", "rows", "expected"),
+    [(None, 1, False), (100, 100, True), (100, 5, True), (100, 300, False), (100, None, True)],
+)
+def test_what_may_be_unseen(last: int | None, rows: int | None, expected: bool) -> None:
+    found = Timings(unseen=Took(500, last, 3) if last else None)
+    assert found.may_be_unseen(rows, 4) is expected
+    assert found.may_be_unseen(rows, 7) is expected
+    assert found.may_be_unseen(rows, 8) is False
+
+
+def test_unseen_changes_of_unknown_size_are_like_any() -> None:
+    assert Timings(unseen=Took(500, None, 3)).may_be_unseen(10**6, 4)
+
+
 def test_nothing_is_tuned_for_a_merge_that_does_not_come(learned: Timed) -> None:
     newest, *others = learned.commits["sums__ivm_state"]
     large = replace(newest, operation="WRITE", metrics={"numOutputBytes": str(5 * 2**20)})
