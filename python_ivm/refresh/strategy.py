@@ -326,7 +326,7 @@ class Planner(Recomputes):
         try:
             found = Following(self.model, how, changes, clock, clock_moved).follow(read)
         except Exception as error:
-            return self._full(planner_error(error, self.warehouse.failure), bookmark)
+            found = planner_error(error, self.warehouse.failure)
         sees = isinstance(found, Reason) or found.merge is not None
         if faster is not None and sees:
             return self._rewritten(faster, how, bookmark, changes, read)

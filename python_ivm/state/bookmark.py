@@ -38,7 +38,7 @@ class Told:
             None if that is not known.
         vacuumed: When files that no version needs were last removed, in milliseconds; None
             likewise. A build counts, as it leaves none of its own.
-        rows: How many rows of the sources changed; None if that is not known.
+        rows: How many rows changed of the sources that the query reads; None if that is not known.
         timings: How long the refreshes before it took.
     """
 

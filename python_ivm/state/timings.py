@@ -39,8 +39,9 @@ _AGES = 0.95
 _AT_LEAST = 0.5
 """What it counts however old it is: so a way that takes twice as long is never tried again."""
 _ASKED = 4
-"""After a change that the query did not see, so many refreshes ask first whether it sees theirs: to
-ask takes about a quarter of what it then saves."""
+"""After a change that the query did not see, so many refreshes ask first whether it sees theirs."""
+_ASKED_ANYWAY = 8
+"""Each so-manyth refresh asks, too, or of changes that are not seen nothing would ever be known."""
 _COLD = 1_000
 """So many milliseconds of a build do not count, but at most half of it: most builds are the first
 work of their process, which compiles code then. It is a guess, which counts until all rows were
@@ -56,7 +57,7 @@ class Took(NamedTuple):
 
     Attributes:
         milliseconds: From when it was asked for to its commit.
-        rows: How many rows of its sources changed; None if that is not known.
+        rows: How many rows changed of the sources that the query reads; None if that is not known.
         refresh: Its number.
         build: Whether the state was built by it.
     """
@@ -86,11 +87,9 @@ class Timings:
         """Read what a commit tells; nothing is known if it tells nothing."""
         if not isinstance(value, Mapping):
             return Timings()
-        unseen = value.get("unseen")
+        unseen = _read([value["unseen"]] if value.get("unseen") else None)
         return Timings(
-            _read(value.get("followed")),
-            _read(value.get("anew")),
-            *_read([unseen] if unseen else []),
+            _read(value.get("followed")), _read(value.get("anew")), unseen[0] if unseen else None
         )
 
     def after(self, reason: str, took: Took) -> Timings:
@@ -99,6 +98,9 @@ class Timings:
             alike = [other for other in self.followed if _size(other.rows) == _size(took.rows)]
             kept = [other for other in self.followed if other not in alike[: 1 - _KEPT]]
             return replace(self, followed=(*kept, took)[-_KEPT * _SIZES :])
+        rewrites = any(not other.build for other in self.anew)
+        if reason == FASTER and rewrites and self.may_be_unseen(took.rows, took.refresh):
+            return self  # it asked first, which counts as neither way's
         if reason == FASTER:
             return replace(self, anew=(*self.anew, took)[-_KEPT:])
         if reason == _UNCHANGED and took.rows != 0:
@@ -109,7 +111,7 @@ class Timings:
         """What both ways are expected to take, if to write all rows is the faster one; else None.
 
         Args:
-            rows: How many rows of the sources changed; None if that is not known.
+            rows: How many rows changed of the sources that the query reads; None if not known.
             refresh: The number of the refresh that is planned.
 
         Returns:
@@ -126,18 +128,21 @@ class Timings:
     def may_be_unseen(self, rows: int | None, refresh: int) -> bool:
         """Whether to ask first if the query sees a change at all, before all rows are written.
 
-        So it is where it saw nothing of one at least of this size a few refreshes ago.
+        So it is where it saw nothing of one of this size, or of a larger one, a few refreshes ago;
+        and now and then.
 
         Args:
-            rows: How many rows of the sources changed; None if that is not known.
+            rows: How many rows changed of the sources that the query reads; None if not known.
             refresh: The number of the refresh that is planned.
         """
         last = self.unseen
+        if refresh % _ASKED_ANYWAY == 0:
+            return True
         if last is None or refresh - last.refresh > _ASKED:
             return False
         if rows is None or last.rows is None:
             return True
-        return _fourfold(rows) <= _fourfold(last.rows)
+        return _size_of(rows) <= _size_of(last.rows)
 
     def _comparable(self) -> tuple[Took, ...]:
         """Those that followed; not the oldest, which may be its process's first, if it is alone."""
@@ -194,14 +199,18 @@ def _tells_of(seen: int | None, rows: int | None) -> bool:
 
 def _size(rows: int | None) -> int | None:
     """The size of a change, which reaches to four times the rows; unknown sizes are one more."""
-    return None if rows is None else _fourfold(rows)
+    return None if rows is None else _size_of(rows)
 
 
-def _fourfold(rows: int) -> int:
+def _size_of(rows: int) -> int:
     return rows.bit_length() // 2
 
 
 def _read(value: object) -> tuple[Took, ...]:
+    """What commits tell of times; nothing if it is not written as by this version."""
     if not isinstance(value, Sequence):
         return ()
-    return tuple(Took(*told[: len(Took._fields)]) for told in value)
+    try:
+        return tuple(Took(*told[: len(Took._fields)]) for told in value)
+    except (TypeError, KeyError):
+        return ()

@@ -12,10 +12,11 @@ from python_ivm.errors import InvalidModel
 from python_ivm.operate.pending import pending
 from python_ivm.operate.records import records
 from python_ivm.optimize.cost import Cost
+from python_ivm.refresh.incremental import Following, TooLarge
 from python_ivm.refresh.request import OnConfigurationChange, Options, Output, Step
 from python_ivm.refresh.statement import Counts, Kind, Refresh, Strategy
 from python_ivm.sources.history import SourceVersion
-from python_ivm.state.bookmark import Bookmark
+from python_ivm.state.bookmark import Bookmark, Found, no_refresh
 from python_ivm.state.storage import Storage
 from python_ivm.state.timings import Timings, Took
 from tests.planner.lake import Lake
@@ -153,8 +154,8 @@ POSITIVE = "select k, sum(v) as v from s.x where v > 0 group by k"
 
 
 @pytest.fixture
-def unseen(lake: Timed, monkeypatch: pytest.MonkeyPatch) -> Timed:
-    """A model that would be computed anew, and saw nothing of the last change of a row."""
+def faster(lake: Timed, monkeypatch: pytest.MonkeyPatch) -> Timed:
+    """A model that is computed anew, and may be asked what it sees; the next refresh is its 5th."""
     monkeypatch.setattr(Cost, "is_worth_a_question", lambda *arguments: True)
     lake.refreshed("sums", POSITIVE, 1)
     for v in (4, 5):
@@ -162,14 +163,18 @@ def unseen(lake: Timed, monkeypatch: pytest.MonkeyPatch) -> Timed:
         assert lake.refreshed("sums", POSITIVE, 5).strategy is Strategy.INCREMENTAL
     lake.change("x", insert=[(1, 6)])
     assert chosen(lake.refreshed("sums", POSITIVE, 1)) == REWRITTEN
-    lake.change("x", insert=UNSEEN)
-    assert chosen(lake.refreshed("sums", POSITIVE, 1)) == REWRITTEN  # nothing tells of it yet
-    assert lake.timings("sums").unseen is None
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Timings, "faster_anew", lambda *given: None)
-        lake.change("x", insert=UNSEEN)
-        assert lake.refreshed("sums", POSITIVE, 1).strategy is Strategy.NOOP
     return lake
+
+
+@pytest.fixture
+def unseen(faster: Timed) -> Timed:
+    """The same, which saw nothing of one row at its 8th refresh; the next one is its 9th."""
+    for _ in range(3):
+        faster.change("x", insert=UNSEEN)
+        assert chosen(faster.refreshed("sums", POSITIVE, 1)) == REWRITTEN  # nothing tells of it
+    faster.change("x", insert=UNSEEN)
+    assert faster.refreshed("sums", POSITIVE, 1).strategy is Strategy.NOOP
+    return faster
 
 
 def test_a_change_like_one_that_the_query_did_not_see_is_asked_about(unseen: Timed) -> None:
@@ -177,10 +182,10 @@ def test_a_change_like_one_that_the_query_did_not_see_is_asked_about(unseen: Tim
     assert unseen.refreshed("sums", POSITIVE, 1).strategy is Strategy.NOOP
     unseen.change("x", insert=[(1, 7)])
     assert chosen(unseen.refreshed("sums", POSITIVE, 1)) == REWRITTEN
-    assert unseen.timings("sums").unseen == Took(1_000, 1, 7)
+    assert unseen.timings("sums").unseen == Took(1_000, 1, 9)
 
 
-def test_it_is_asked_of_few_refreshes_only(unseen: Timed) -> None:
+def test_few_refreshes_ask(unseen: Timed) -> None:
     for v in range(4):
         unseen.change("x", insert=[(1, v + 10)])
         assert chosen(unseen.refreshed("sums", POSITIVE, 1)) == REWRITTEN
@@ -193,19 +198,68 @@ def test_a_larger_change_than_what_was_not_seen_is_not_asked_about(unseen: Timed
     assert chosen(unseen.refreshed("sums", POSITIVE, 1)) == REWRITTEN
 
 
+def test_the_time_of_asking_in_vain_counts_as_neither_ways(unseen: Timed) -> None:
+    before = unseen.timings("sums")
+    for v in (7, 8):
+        unseen.change("x", insert=[(1, v)])
+        assert chosen(unseen.refreshed("sums", POSITIVE, 3)) == REWRITTEN
+    found = unseen.timings("sums")
+    assert (found.anew, found.followed) == (before.anew, before.followed)
+
+
+def test_a_commit_that_is_no_refresh_keeps_what_was_not_seen(unseen: Timed) -> None:
+    newest, *others = unseen.commits["sums__ivm_state"]
+    bookmark = Bookmark.of(newest.user_metadata)
+    assert bookmark is not None
+    assert bookmark.told is not None
+    told = no_refresh(Found(bookmark, True, newest.version, commit=newest), bookmark.told, "KEPT")
+    kept = replace(bookmark, refresh=9, told=told).text()
+    unseen.commits["sums__ivm_state"] = [replace(newest, user_metadata=kept), *others]
+    unseen.change("x", insert=UNSEEN)
+    assert unseen.refreshed("sums", POSITIVE, 1).strategy is Strategy.NOOP
+
+
+@pytest.mark.parametrize("fails", [TooLarge("5,001 operators"), ValueError("a bug")])
+def test_all_rows_are_written_though_the_question_fails(
+    unseen: Timed, fails: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*arguments: Any) -> Any:
+        raise fails
+
+    monkeypatch.setattr(Following, "_merge", fail)
+    unseen.change("x", insert=UNSEEN)
+    assert chosen(unseen.refreshed("sums", POSITIVE, 1)) == REWRITTEN
+
+
 @pytest.mark.parametrize(
     ("last", "rows", "expected"),
-    [(None, 1, False), (100, 100, True), (100, 5, True), (100, 300, False), (100, None, True)],
-)
+    [
+        (None, 1, False), (100, 5, True), (100, 100, True), (100, 127, True), (100, 300, False),
+        (100, 256, False), (100, None, True),
+    ],
+)  # fmt: skip
 def test_what_may_be_unseen(last: int | None, rows: int | None, expected: bool) -> None:
-    found = Timings(unseen=Took(500, last, 3) if last else None)
-    assert found.may_be_unseen(rows, 4) is expected
-    assert found.may_be_unseen(rows, 7) is expected
-    assert found.may_be_unseen(rows, 8) is False
+    found = Timings(unseen=Took(500, last, 1) if last else None)
+    assert found.may_be_unseen(rows, 2) is expected
+    assert found.may_be_unseen(rows, 5) is expected
+    assert found.may_be_unseen(rows, 6) is False
+    assert found.may_be_unseen(rows, 8) is True
 
 
 def test_unseen_changes_of_unknown_size_are_like_any() -> None:
     assert Timings(unseen=Took(500, None, 3)).may_be_unseen(10**6, 4)
+
+
+def test_a_bookmark_that_moves_for_its_age_tells_nothing_of_what_is_seen() -> None:
+    known = Timings(unseen=Took(500, 40, 3))
+    assert known.after("UNCHANGED", Took(500, 0, 4)) == known
+    assert known.after("UNCHANGED", Took(500, 9, 4)).unseen == Took(500, 9, 4)
+
+
+@pytest.mark.parametrize("unseen", [None, 3, "x", {"rows": 7}, [], [1]])
+def test_what_another_version_wrote_of_it_is_no_error(unseen: object) -> None:
+    known = Timings.of({"followed": [[600, 1, 3, False]], "anew": [], "unseen": unseen})
+    assert known == Timings((Took(600, 1, 3),))
 
 
 def test_nothing_is_tuned_for_a_merge_that_does_not_come(learned: Timed) -> None:
