@@ -19,7 +19,7 @@ This page shows which tests pass on which Spark.
 `make test-matrix` makes an environment for each release of Spark that has a Delta, and runs the
 same tests in each, by `method: session`. Each run keeps what each test did
 (`tests/matrix/outcomes.json`); `make docs` writes the tables from it. The short form (`--quick`)
-leaves some modules out, and takes every sixtieth of the operators' queries through one round; the
+leaves some modules out, and takes every ninetieth of the operators' queries through one round; the
 long one takes every twelfth through three. `.ci/run` runs the short form on Spark 3.5, 4.0 and
 4.1 where its other tests leave time, and the workflow on GitHub on each.
 
