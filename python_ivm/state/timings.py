@@ -49,7 +49,7 @@ written by a refresh."""
 _TENTH = 1.1
 _MORE = 200
 """A way is taken instead of the usual one if it is expected to be faster by a tenth, and by so many
-milliseconds."""
+milliseconds at least."""
 
 
 class Took(NamedTuple):
@@ -123,7 +123,7 @@ class Timings:
         rewrites = [took for took in self.anew if not took.build]
         anew = min(_counts(took, refresh) for took in rewrites or self.anew)
         followed = _expected(seen, rows, refresh)
-        return (anew, followed) if _TENTH * anew + _MORE < followed else None
+        return (anew, followed) if max(_TENTH * anew, anew + _MORE) < followed else None
 
     def may_be_unseen(self, rows: int | None, refresh: int) -> bool:
         """Whether to ask first if the query sees a change at all, before all rows are written.

@@ -297,10 +297,22 @@ def test_a_guess_from_the_build_does_not_count_once_it_was_tried(lake: Timed) ->
     """What counts of an old build may be less than any refresh takes."""
     lake.refreshed("sums", SUMS, 5)
     done = []
-    for v, seconds in enumerate([8, 7, 6, 2.8, 2.8, 2.8]):
+    for v, seconds in enumerate([8, 7, 6.4, 2.8, 2.8, 2.8]):
         lake.change("x", insert=[(1, v)])
         done.append(chosen(lake.refreshed("sums", SUMS, seconds)))
     assert done == [FOLLOWED, FOLLOWED, REWRITTEN, FOLLOWED, FOLLOWED, FOLLOWED]
+
+
+@pytest.mark.usefixtures("timings_count")
+@pytest.mark.parametrize(
+    ("anew", "followed", "is_faster"),
+    [(1_000, 1_190, False), (1_000, 1_210, True), (4_000, 4_390, False), (4_000, 4_410, True)],
+)
+def test_a_tenth_has_to_be_gained_and_a_fifth_of_a_second_at_least(
+    anew: int, followed: int, is_faster: bool
+) -> None:
+    known = Timings((Took(followed, 1, 3),) * 2, (Took(anew, 1, 3),))
+    assert known.faster_anew(1, 4) == ((anew, followed) if is_faster else None)
 
 
 def test_a_slow_build_is_no_reason_never_to_try(lake: Timed) -> None:
