@@ -327,6 +327,8 @@ class Planner(Recomputes):
             found = Following(self.model, how, changes, clock, clock_moved).follow(read)
         except Exception as error:
             found = planner_error(error, self.warehouse.failure)
+            if faster is not None:
+                self.told.append(found.words)
         sees = isinstance(found, Reason) or found.merge is not None
         if faster is not None and sees:
             return self._rewritten(faster, how, bookmark, changes, read)

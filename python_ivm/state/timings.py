@@ -40,8 +40,9 @@ _AT_LEAST = 0.5
 """What it counts however old it is: so a way that takes twice as long is never tried again."""
 _ASKED = 4
 """After a change that the query did not see, so many refreshes ask first whether it sees theirs."""
-_ASKED_ANYWAY = 8
-"""Each so-manyth refresh asks, too, or of changes that are not seen nothing would ever be known."""
+_ASKED_ANYWAY = 11
+"""One refresh in so many asks anyway; else nothing would be known of changes that are not seen.
+Runs of a day or a week do not come in elevens, so that it is not always the same one that asks."""
 _COLD = 1_000
 """So many milliseconds of a build do not count, but at most half of it: most builds are the first
 work of their process, which compiles code then. It is a guess, which counts until all rows were
@@ -98,9 +99,6 @@ class Timings:
             alike = [other for other in self.followed if _size(other.rows) == _size(took.rows)]
             kept = [other for other in self.followed if other not in alike[: 1 - _KEPT]]
             return replace(self, followed=(*kept, took)[-_KEPT * _SIZES :])
-        rewrites = any(not other.build for other in self.anew)
-        if reason == FASTER and rewrites and self.may_be_unseen(took.rows, took.refresh):
-            return self  # it asked first, which counts as neither way's
         if reason == FASTER:
             return replace(self, anew=(*self.anew, took)[-_KEPT:])
         if reason == _UNCHANGED and took.rows != 0:

@@ -77,7 +77,7 @@ class Recomputes(Builds):
         return Reason("FASTER", told, False)
 
     def _asks_first(self, bookmark: Bookmark) -> bool:
-        """Whether the query may see nothing of what changed, so that it is worth to ask."""
+        """Whether the query may see nothing of what changed, so that it is worth asking."""
         return timings(self.model.found).may_be_unseen(self.changed_rows, bookmark.refresh + 1)
 
     def _is_rewritable(self, bookmark: Bookmark, most: int = _FEW_BYTES) -> bool:
