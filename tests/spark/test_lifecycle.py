@@ -121,13 +121,16 @@ def test_states_that_no_model_keeps_up(
     lake.run()
     (lake.root / "models/foreign_one.sql").unlink()
     renamed(lake, "project")
-    lake.models(m=sums(lake), as_table=sums(lake), as_view=sums(lake), gone=sums(lake))
+    others = ("as_table", "as_parquet", "as_incremental", "as_view")
+    lake.models(m=sums(lake), gone=sums(lake), **dict.fromkeys(others, sums(lake)))
     lake.run()
-    assert {f"{name}__ivm_state" for name in ("m", "as_table", "as_view")} < tables(lake)
+    assert {f"{name}__ivm_state" for name in ("m", *others)} < tables(lake)
 
     lake.models(
         m=sums(lake, ivm_state_suffix="_kept"),
-        as_table=f"{{{{ config(materialized='table', file_format='parquet') }}}} {plain}",
+        as_table=f"{{{{ config(materialized='table') }}}} {plain}",
+        as_parquet=f"{{{{ config(materialized='table', file_format='parquet') }}}} {plain}",
+        as_incremental=f"{{{{ config(materialized='incremental') }}}} {plain}",
         as_view=f"{{{{ config(materialized='view') }}}} {plain}",
     )
     (lake.root / "models/gone.sql").unlink()
@@ -136,7 +139,7 @@ def test_states_that_no_model_keeps_up(
     assert f"{lake.schema}.m reads it until its next run" in before
     assert "no model of this project has this name" in before
     assert "of the project bank; it is left alone" in before
-    assert "1 of 5 can be dropped" in before
+    assert "1 of 7 can be dropped" in before
 
     result = lake.run()
     assert f"Dropped {lake.schema}.m__ivm_state, the former state of m" in result.log

@@ -29,6 +29,8 @@ Query = Callable[[str], list[Row]]
 T = TypeVar("T")
 
 _MISSING = ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "DELTA_TABLE_NOT_FOUND", "DELTA_MISSING")
+_IS_DELTA = "NOT_SUPPORTED_COMMAND_FOR_V2_TABLE"
+"""What Spark says where a Delta table is to be described as JSON."""
 _NOT_DELTA = (
     "DELTA_TABLE_ONLY_OPERATION",
     "DELTA_ONLY_OPERATION",
@@ -181,7 +183,8 @@ class SparkWarehouse:
                 rows = self._ask(f"{question} AS JSON", *_MISSING)
                 return of_json(rows or [], lambda: self.columns(parts) or {})
             except DbtRuntimeError as error:
-                if not self._engine.lacks(Ability.DESCRIBE_AS_JSON, str(error)):
+                told = str(error)
+                if _IS_DELTA not in told and not self._engine.lacks(Ability.DESCRIBE_AS_JSON, told):
                     raise
         return of_rows(
             self._ask(question, *_MISSING) or [],
