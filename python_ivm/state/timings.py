@@ -88,10 +88,8 @@ class Timings:
         """Read what a commit tells; nothing is known if it tells nothing."""
         if not isinstance(value, Mapping):
             return Timings()
-        unseen = _read([value["unseen"]] if value.get("unseen") else None)
-        return Timings(
-            _read(value.get("followed")), _read(value.get("anew")), unseen[0] if unseen else None
-        )
+        followed, anew, unseen = map(value.get, ("followed", "anew", "unseen"))
+        return Timings(_read(followed), _read(anew), next(iter(_read([unseen])), None))
 
     def after(self, reason: str, took: Took) -> Timings:
         """The same after a refresh for a reason."""
@@ -133,14 +131,14 @@ class Timings:
             rows: How many rows changed of the sources that the query reads; None if not known.
             refresh: The number of the refresh that is planned.
         """
-        last = self.unseen
         if refresh % _ASKED_ANYWAY == 0:
             return True
+        last = self.unseen
         if last is None or refresh - last.refresh > _ASKED:
             return False
         if rows is None or last.rows is None:
             return True
-        return _size_of(rows) <= _size_of(last.rows)
+        return (_size(rows) or 0) <= (_size(last.rows) or 0)
 
     def _comparable(self) -> tuple[Took, ...]:
         """Those that followed; not the oldest, which may be its process's first, if it is alone."""
@@ -197,11 +195,7 @@ def _tells_of(seen: int | None, rows: int | None) -> bool:
 
 def _size(rows: int | None) -> int | None:
     """The size of a change, which reaches to four times the rows; unknown sizes are one more."""
-    return None if rows is None else _size_of(rows)
-
-
-def _size_of(rows: int) -> int:
-    return rows.bit_length() // 2
+    return None if rows is None else rows.bit_length() // 2
 
 
 def _read(value: object) -> tuple[Took, ...]:

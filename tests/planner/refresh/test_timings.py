@@ -154,8 +154,8 @@ POSITIVE = "select k, sum(v) as v from s.x where v > 0 group by k"
 
 
 @pytest.fixture
-def faster(lake: Timed, monkeypatch: pytest.MonkeyPatch) -> Timed:
-    """A model that is computed anew, and may be asked what it sees; the next refresh is its 5th."""
+def unseen(lake: Timed, monkeypatch: pytest.MonkeyPatch) -> Timed:
+    """A model that is computed anew, and saw nothing of one row at its 11th refresh, its last."""
     monkeypatch.setattr(Cost, "is_worth_a_question", lambda *arguments: True)
     lake.refreshed("sums", POSITIVE, 1)
     for v in (4, 5):
@@ -163,18 +163,12 @@ def faster(lake: Timed, monkeypatch: pytest.MonkeyPatch) -> Timed:
         assert lake.refreshed("sums", POSITIVE, 5).strategy is Strategy.INCREMENTAL
     lake.change("x", insert=[(1, 6)])
     assert chosen(lake.refreshed("sums", POSITIVE, 1)) == REWRITTEN
-    return lake
-
-
-@pytest.fixture
-def unseen(faster: Timed) -> Timed:
-    """The same, which saw nothing of one row at its 11th refresh; the next one is its 12th."""
     for _ in range(6):
-        faster.change("x", insert=UNSEEN)
-        assert chosen(faster.refreshed("sums", POSITIVE, 1)) == REWRITTEN  # nothing tells of it
-    faster.change("x", insert=UNSEEN)
-    assert faster.refreshed("sums", POSITIVE, 1).strategy is Strategy.NOOP
-    return faster
+        lake.change("x", insert=UNSEEN)
+        assert chosen(lake.refreshed("sums", POSITIVE, 1)) == REWRITTEN  # nothing tells of it
+    lake.change("x", insert=UNSEEN)
+    assert lake.refreshed("sums", POSITIVE, 1).strategy is Strategy.NOOP
+    return lake
 
 
 def test_a_change_like_one_that_the_query_did_not_see_is_asked_about(unseen: Timed) -> None:
