@@ -12,6 +12,7 @@ import platform
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -66,7 +67,7 @@ def _arguments() -> argparse.Namespace:
     add("--rounds", type=int, default=5, help="measurements of each figure")
     add("--only", nargs="+", choices=names, default=names, metavar="QUERY", help="these queries")
     add("--changes", nargs="+", choices=changes, default=changes, metavar="CHANGE")
-    add("--add", action="store_true", help="keep the results of other queries and changes")
+    add("--add", action="store_true", help="beside results of other changes")
     add("--results", type=Path, default=RESULTS, help="where the results go")
     add("--shares", nargs="+", type=float, default=SHARES, help="of lineitem, changed in `dag`")
     add(
@@ -147,15 +148,23 @@ def _ratios(given: argparse.Namespace, part: str, scale: float, found: dict[str,
     place = workspace.Workspace(given.folder, scale, data)
     write = models.write_all_of_tpcds if tpcds else models.write_all_of_tpch
     chosen = [name for name in write(place.project) if name.partition("_")[2] in given.only]
-    kept = orders.OF_TPCDS if tpcds else orders.OF_TPCH
-    changing = orders.OrdersChanges(place.sql, data.schema, kept)
+    tables = orders.OF_TPCDS if tpcds else orders.OF_TPCH
+    changing = orders.OrdersChanges(place.sql, data.schema, tables)
     ways = [way for way in WAYS if way != "following" or not given.without_following]
     changes = [OrdersChange(kind, ratio) for ratio in given.ratios for kind in given.kinds]
+    kept = _kept(given.results, part, scale, found) if given.add else []
+    order = orders_order(ALL_OF_TPCDS if tpcds else ALL_OF_TPCH, given.ratios)
     measuring = Ratios(place, chosen, changing, changes, given.rounds, ways)
     for change in measuring.run():
         print(change.name, flush=True)
-        found["samples"] = measuring.samples
+        found["samples"] = beside(kept, measuring.samples, order)
         report.write(given.results, part, scale, found)
+
+
+def orders_order(queries: Sequence[str], ratios: Sequence[float]) -> list[tuple[str, str]]:
+    """Queries and changes of orders, as they are told: the usual changes and those of `ratios`."""
+    changes = [OrdersChange(kind, r) for r in sorted({*RATIOS, *ratios}) for kind in KINDS]
+    return [(query, change.name) for change in changes for query in queries]
 
 
 def _queries(
@@ -166,7 +175,7 @@ def _queries(
     chosen = [query for query in QUERIES if query.name in given.only]
     changes = [change for change in CHANGES if change.option in given.changes]
     order = [(q.name, change.name) for change in CHANGES for q in QUERIES]
-    kept = _kept(given.results, scale, found) if given.add else []
+    kept = _kept(given.results, "queries", scale, found) if given.add else []
     queries = Queries(workspace, chosen, changes, given.rounds, not given.without_stock)
     for _ in queries.run():
         # Hours at large scales: what is measured is kept.
@@ -174,13 +183,13 @@ def _queries(
         report.write(given.results, "queries", scale, found)
 
 
-def _kept(results: Path, scale: float, found: dict[str, Any]) -> list[Any]:
+def _kept(results: Path, part: str, scale: float, found: dict[str, Any]) -> list[Any]:
     """The samples of earlier measurements on the same machine.
 
     Raises:
         SystemExit: they were measured with other versions, and must not stand beside new ones.
     """
-    earlier = report.read(results, "queries", scale)
+    earlier = report.read(results, part, scale)
     if earlier and earlier["machine"] != found["machine"]:
         raise SystemExit(f"--add: the results there were measured with {earlier['machine']}")
     return earlier["samples"] if earlier else []

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from benchmarks import plots, report
+from benchmarks.__main__ import orders_order
 from benchmarks.catalog import OrdersChange, share
+from benchmarks.figures import beside
 from benchmarks.models import write_all_of_tpch
 from benchmarks.ratios_page import crossover, pairs, ratios_csv, ratios_page
 
@@ -103,6 +105,19 @@ def test_a_small_ratio_is_kept_as_it_is(tmp_path: Path) -> None:
     samples = [{**sample, "ratio": 0.0001} for sample in FASTER]
     report.write(tmp_path, "ratios", 0.1, {"machine": {}, "samples": samples})
     assert report.read(tmp_path, "ratios", 0.1)["samples"] == samples
+
+
+def test_another_ratio_stands_beside_those_measured_before() -> None:
+    def samples(ratio: float, run: str) -> list[dict[str, Any]]:
+        some = _samples("q01", ratio, refresh=1.0, following=1.0, table=4.0)
+        return [{**s, "change": OrdersChange("mixed", ratio).name, "run": run} for s in some]
+
+    before = [*samples(0.1, "old"), *samples(0.0, "old")]
+    found = beside(before, samples(0.1, "new") + samples(0.5, "new"), orders_order(["q01"], [0.5]))
+    ways = 3
+    assert [(s["ratio"], s["run"]) for s in found[::ways]] == [
+        (0.0, "old"), (0.1, "new"), (0.5, "new")
+    ]  # fmt: skip
 
 
 def test_all_queries_are_written_without_ties(tmp_path: Path) -> None:
