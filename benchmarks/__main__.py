@@ -67,7 +67,11 @@ def _arguments() -> argparse.Namespace:
     add("--rounds", type=int, default=5, help="measurements of each figure")
     add("--only", nargs="+", choices=names, default=names, metavar="QUERY", help="these queries")
     add("--changes", nargs="+", choices=changes, default=changes, metavar="CHANGE")
-    add("--add", action="store_true", help="beside results of other changes")
+    add(
+        "--add",
+        action="store_true",
+        help="keep the results of other queries and changes; not in `dag`, `cold`",
+    )
     add("--results", type=Path, default=RESULTS, help="where the results go")
     add("--shares", nargs="+", type=float, default=SHARES, help="of lineitem, changed in `dag`")
     add(
