@@ -12,7 +12,7 @@ import platform
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,7 +27,7 @@ from dbt.adapters.sparkivm.connection.delta_jar import delta_package
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "benchmarks"
-PARTS = ("queries", "dag", "cold", "ratios", "tpcds")
+PARTS = ("queries", "dag", "cold", "ratios", "cluster", "tpcds")
 
 
 def main() -> None:
@@ -39,7 +39,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="sparkivm-bench-", dir=given.temporary) as place:
         for scale in given.scales:
             for part in given.parts:
-                data = "tpcds" if part == "tpcds" else "tpch"
+                data = part if part in ("cluster", "tpcds") else "tpch"
                 _child(given, part, scale, Path(place) / f"{data}-sf{scale:g}")
     _compare_scales(given.results)
 
@@ -79,12 +79,16 @@ def _arguments() -> argparse.Namespace:
         nargs="+",
         type=float,
         default=RATIOS,
-        help="of orders, changed in `ratios`, `tpcds`",
+        help="of orders, changed in `ratios`, `cluster`, `tpcds`",
     )
     add("--kinds", nargs="+", choices=KINDS, default=KINDS, help="of the changes of orders")
     add("--threads", type=int, default=1, help="dbt's threads in `dag`")
     add("--without-stock", action="store_true", help="without dbt's incremental")
-    add("--without-following", action="store_true", help="in `ratios`, `tpcds`: not against costs")
+    add(
+        "--without-following",
+        action="store_true",
+        help="in `ratios`, `cluster`, `tpcds`: not against costs",
+    )
     add("--temporary", type=Path, help="where the temporary folder goes")
     add("--folder", type=Path, help=argparse.SUPPRESS)
     add("--part", help=argparse.SUPPRESS)
@@ -124,8 +128,13 @@ def _measure(given: argparse.Namespace, part: str, scale: float) -> None:
 
         found["samples"] = cold.run(given.folder, scale, given.rounds)
         report.write(given.results, part, scale, found)
+    elif part == "cluster":
+        from benchmarks import cluster
+
+        with cluster.started(given.folder) as settings:
+            _ratios(given, part, scale, found, settings)
     elif part in ("ratios", "tpcds"):
-        _ratios(given, part, scale, found)
+        _ratios(given, part, scale, found, {})
     else:
         from benchmarks.workspace import Workspace
 
@@ -142,14 +151,20 @@ def _measure(given: argparse.Namespace, part: str, scale: float) -> None:
             _queries(given, workspace, scale, found)
 
 
-def _ratios(given: argparse.Namespace, part: str, scale: float, found: dict[str, Any]) -> None:
+def _ratios(
+    given: argparse.Namespace,
+    part: str,
+    scale: float,
+    found: dict[str, Any],
+    settings: Mapping[str, str],
+) -> None:
     from benchmarks import models, orders, workspace
     from benchmarks.ratios import WAYS, Ratios
     from integration_tests.tpcds.load import generate
 
     tpcds = part == "tpcds"
     data = workspace.Data("bench_tpcds", generate) if tpcds else workspace.TPCH
-    place = workspace.Workspace(given.folder, scale, data)
+    place = workspace.Workspace(given.folder, scale, data, settings)
     write = models.write_all_of_tpcds if tpcds else models.write_all_of_tpch
     chosen = [name for name in write(place.project) if name.partition("_")[2] in given.only]
     tables = orders.OF_TPCDS if tpcds else orders.OF_TPCH

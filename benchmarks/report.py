@@ -35,7 +35,7 @@ def write(results: Path, part: str, scale: float, found: Mapping[str, Any]) -> N
 
     Args:
         results: the folder.
-        part: queries, dag, cold, ratios or tpcds.
+        part: queries, dag, cold, ratios, cluster or tpcds.
         scale: the scale factor.
         found: `samples`, and `machine` with what they were measured on.
     """
@@ -48,6 +48,7 @@ def write(results: Path, part: str, scale: float, found: Mapping[str, Any]) -> N
         "dag": (dag_page, plots.ways),
         "cold": (cold_page, plots.ways),
         "ratios": (ratios_page, plots.heat_maps),
+        "cluster": (ratios_page, plots.heat_maps),
         "tpcds": (ratios_page, plots.heat_maps),
     }[part]
     machine = ", ".join(f"{key} {value}" for key, value in found["machine"].items())
@@ -95,6 +96,7 @@ TITLES = {
     "dag": "`dbt run` of 20 models, warm",
     "cold": "`dbt run` of one model, in a fresh process",
     "ratios": "Refresh ÷ rebuild of TPC-H's queries, by how many orders changed",
+    "cluster": "Refresh ÷ rebuild of TPC-H's queries on a cluster of two workers",
     "tpcds": "Refresh ÷ rebuild of TPC-DS's queries, by how many orders changed",
 }
 

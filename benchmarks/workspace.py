@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from benchmarks import models
 from benchmarks.catalog import PROJECT
@@ -69,14 +71,22 @@ class Workspace:
         folder: an empty folder, or one of an earlier workspace of the same scale and data.
         scale: the scale factor.
         data: the tables.
+        settings: Spark's, beside the adapter's own.
     """
 
-    def __init__(self, folder: Path, scale: float, data: Data = TPCH) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        scale: float,
+        data: Data = TPCH,
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
         """Generate and load the data, unless that was done already."""
         self.project = folder / "project"
         if not self.project.exists():
             shutil.copytree(PROJECT, self.project, ignore=shutil.ignore_patterns(".*", "target"))
             models.write(self.project)
+            _set(self.project / "profiles.yml", settings or {})
         data.generate(scale, folder / "data")
         self.session = load.session_of_profile(self.project)
         self.session.conf.set("spark.sql.ansi.enabled", "false")  # as dbt-spark has it
@@ -146,6 +156,15 @@ class Workspace:
                 f"create or replace table {data.schema}.{file.stem} using delta tblproperties "
                 f"(delta.enableChangeDataFeed = true) as select *{data.more} from parquet.`{file}`"
             )
+
+
+def _set(profiles: Path, settings: Mapping[str, str]) -> None:
+    """Give Sparks in dbt's process settings."""
+    read = yaml.safe_load(profiles.read_text())
+    for target in read["benchmark"]["outputs"].values():
+        if settings and target["method"] == "session":
+            target["server_side_parameters"] = dict(settings)
+    profiles.write_text(yaml.safe_dump(read, sort_keys=False))
 
 
 def _comparable(name: str, kind: str) -> str:

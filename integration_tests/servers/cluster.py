@@ -45,12 +45,13 @@ class Cluster:
 
 
 @contextmanager
-def running(folder: Path, workers: int = 2) -> Generator[Cluster]:
+def running(folder: Path, workers: int = 2, memory: str = "1g") -> Generator[Cluster]:
     """Run a master and workers of one core each.
 
     Args:
         folder: for logs and what workers write; made if missing.
         workers: how many.
+        memory: what executors may take of each worker, as `1g`.
 
     Raises:
         RuntimeError: one does not start; with the end of its log.
@@ -63,7 +64,7 @@ def running(folder: Path, workers: int = 2) -> Generator[Cluster]:
         _await(folder / "master.log", "I have been elected leader", started[0])
         for number in range(workers):
             name, work = f"worker_{number}", folder / f"work_{number}"
-            sizes = ("--cores", "1", "--memory", "1g", "--work-dir", str(work))
+            sizes = ("--cores", "1", "--memory", memory, "--work-dir", str(work))
             worker = _start(folder, name, _WORKER, *sizes, cluster.master)
             started.append(worker)
             cluster.workers.append(worker)
