@@ -14,6 +14,8 @@ from dbt.adapters.sparkivm import log
 from python_ivm.state.timings import Timings
 from tests.helpers.dbt_project import DbtProject
 
+DEFAULT_KILLS = 10
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Options for what is too slow for the default run."""
@@ -29,7 +31,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="take each so many-th of the operators' queries on Spark, through three rounds",
     )
     parser.addoption(
-        "--ivm-kills", type=int, default=30, help="kill this many runs in tests/spark/crash"
+        "--ivm-kills",
+        type=int,
+        default=DEFAULT_KILLS,
+        help="kill this many runs in tests/spark/crash",
     )
     parser.addoption(
         "--ivm-update-golden",

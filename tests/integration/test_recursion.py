@@ -13,6 +13,7 @@ pytestmark = pytest.mark.spark
 MODELS = Path(__file__).parents[2] / "integration_tests/recursion/models"
 
 
+@pytest.mark.thorough
 def test_what_the_paper_shows(project: DbtProject) -> None:
     own = "{{ config(materialized='incremental_ivm') }}\n"
     project.models(**{path.stem: own + path.read_text() for path in MODELS.glob("*.sql")})

@@ -564,7 +564,7 @@ def test_the_view_equals_its_query_through_random_rounds(
 @pytest.fixture
 def names(pytestconfig: pytest.Config) -> tuple[str, ...]:
     """The queries of tests that take many of them: all where more examples are asked for."""
-    return EVERY if pytestconfig.getoption("ivm_examples", None) else EVERY[::3]
+    return EVERY if pytestconfig.getoption("ivm_examples", None) else EVERY[::6]
 
 
 def test_it_does_where_every_round_is_recomputed(

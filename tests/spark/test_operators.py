@@ -1,8 +1,8 @@
 """The operators of tests/planner/test_operators.py on a real Spark: it takes the emitted SQL, and
 the rows are Spark's.
 
-The default run takes every 90th query through one round, with ``--ivm-every 12`` every 12th through
-three, with ``--ivm-all-on-spark`` all of them.
+The default run takes every 140th query through one round, with ``--ivm-every 12`` every 12th
+through three, with ``--ivm-all-on-spark`` all of them.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def test_views_stay_equal_to_their_queries(bench: Bench, pytestconfig: pytest.Co
     if not pytestconfig.getoption("ivm_all_on_spark"):
         step = pytestconfig.getoption("ivm_every")
         rounds = ROUNDS if step else ((*ROUNDS[0], *ROUNDS[1]),)
-        every = [q for n, q in enumerate(every) if n % (step or 90) == 4 or q[0] in ALWAYS]
+        every = [q for n, q in enumerate(every) if n % (step or 140) == 4 or q[0] in ALWAYS]
     chosen = [(name, sql) for name, sql in every if name not in REFUSED_BY_SPARK]
     bench.table("a", "k int, v int", "(1, 1)", "(1, 1)", "(2, 3)", "(3, 1)", "(null, 2)")
     bench.table("b", "k int, w int", "(1, 2)", "(1, 2)", "(2, 1)", "(null, 3)")

@@ -7,7 +7,7 @@ import inspect
 from importlib import import_module
 
 import pytest
-from hypothesis import given, note
+from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 from python_ivm import optimize
@@ -39,6 +39,7 @@ def test_the_table_of_contents_says_what_each_pass_does() -> None:
         assert lines[place - 1].startswith("    # ")
 
 
+@settings(max_examples=settings().max_examples // 2)
 @given(cases(), st.sampled_from(EACH_AND_ALL))
 def test_every_view_equals_its_query_whatever_passes_are_left_out(
     case: Case, without: frozenset[str]
@@ -56,10 +57,10 @@ def test_every_view_equals_its_query_whatever_passes_are_left_out(
 def test_each_operators_queries_equal_themselves_without_a_pass(
     without: frozenset[str], monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config
 ) -> None:
-    """Each pass has its share of the queries; without any of them a third, with examples all."""
+    """Each pass has its share of the queries; without any of them a sixth, with examples all."""
     monkeypatch.setattr(Lake, "without_passes", without)
     every = [*QUERIES, *CHOICES]
-    shares = 1 if pytestconfig.getoption("ivm_examples", None) else 3
+    shares = 1 if pytestconfig.getoption("ivm_examples", None) else 6
     first = EACH_AND_ALL.index(without)
     for name in every[::shares] if len(without) > 1 else every[first :: len(NAMES)]:
         through_random_rounds(name, 1)

@@ -89,7 +89,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Thirteen of fifteen kills that are asked for, spread evenly over tests that share a world
     each; the others are those of maintenance and clones."""
     if "seed" in metafunc.fixturenames:
-        kills = metafunc.config.getoption("ivm_kills", 30)
+        kills = metafunc.config.getoption("ivm_kills")
         metafunc.parametrize("seed", list(range(-(-13 * kills // (15 * PER_WORLD)))))
 
 

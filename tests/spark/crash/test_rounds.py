@@ -15,6 +15,7 @@ import pytest
 from dbt.adapters.sparkivm.bridge.warehouse import SparkWarehouse
 from python_ivm.refresh.consistency import consistency_query
 from python_ivm.rows.pipeline import Pipeline
+from tests.conftest import DEFAULT_KILLS
 from tests.spark.crash.faults import Fault, FaultyRunner, Killed, Moment, writes
 from tests.spark.crash.world import new_process
 from tests.spark.workbench import Bench, View
@@ -44,7 +45,7 @@ def process(bench: Bench, view: View, fault: Fault | None) -> FaultyRunner:
 
 def some(every: list[Any], number: int, config: pytest.Config) -> list[Any]:
     """All where more kills are asked for, and else some by chance."""
-    if config.getoption("ivm_kills", 30) > 30:
+    if config.getoption("ivm_kills") > DEFAULT_KILLS:
         return every
     return random.Random(0).sample(every, min(number, len(every)))
 

@@ -21,7 +21,7 @@ from tests.spark.workbench import Bench
 
 pytestmark = pytest.mark.spark
 
-TRIALS = 5
+TRIALS = 3
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ WRITERS = (
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A tenth as many pairs of runs as kills are asked for."""
-    kills = metafunc.config.getoption("ivm_kills", 30)
-    metafunc.parametrize("seed", list(range(-(-kills // 50))))
+    kills = metafunc.config.getoption("ivm_kills")
+    metafunc.parametrize("seed", list(range(-(-kills // (10 * TRIALS)))))
 
 
 def test_two_runs_at_once(bench: Bench, seed: int) -> None:

@@ -24,7 +24,7 @@ PART = 15
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """One of fifteen kills that are asked for is one of maintenance, and one of a clone."""
-    kills = metafunc.config.getoption("ivm_kills", 30)
+    kills = metafunc.config.getoption("ivm_kills")
     metafunc.parametrize("seed", list(range(-(-kills // (PART * TRIALS)))))
 
 
