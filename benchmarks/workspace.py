@@ -86,7 +86,8 @@ class Workspace:
         if not self.project.exists():
             shutil.copytree(PROJECT, self.project, ignore=shutil.ignore_patterns(".*", "target"))
             models.write(self.project)
-            _set(self.project / "profiles.yml", settings or {})
+            if settings:
+                _set(self.project / "profiles.yml", settings)
         data.generate(scale, folder / "data")
         self.session = load.session_of_profile(self.project)
         self.session.conf.set("spark.sql.ansi.enabled", "false")  # as dbt-spark has it
@@ -159,10 +160,10 @@ class Workspace:
 
 
 def _set(profiles: Path, settings: Mapping[str, str]) -> None:
-    """Give Sparks in dbt's process settings."""
+    """Start each Spark of dbt's own process with these settings."""
     read = yaml.safe_load(profiles.read_text())
     for target in read["benchmark"]["outputs"].values():
-        if settings and target["method"] == "session":
+        if target["method"] == "session":
             target["server_side_parameters"] = dict(settings)
     profiles.write_text(yaml.safe_dump(read, sort_keys=False))
 
