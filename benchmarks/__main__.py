@@ -12,15 +12,15 @@ import platform
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from benchmarks import report
-from benchmarks.catalog import CHANGES, KINDS, QUERIES, RATIOS, SHARES, OrdersChange
-from benchmarks.figures import beside
+from benchmarks.catalog import CHANGES, KINDS, QUERIES, RATIOS, SHARES, orders_changes
+from benchmarks.figures import beside, each_under_each
 from benchmarks.large import large_page
 from benchmarks.models import ALL_OF_TPCDS, ALL_OF_TPCH
 from dbt.adapters.sparkivm.connection.delta_jar import delta_package
@@ -170,20 +170,15 @@ def _ratios(
     tables = orders.OF_TPCDS if tpcds else orders.OF_TPCH
     changing = orders.OrdersChanges(place.sql, data.schema, tables)
     ways = [way for way in WAYS if way != "following" or not given.without_following]
-    changes = [OrdersChange(kind, ratio) for ratio in given.ratios for kind in given.kinds]
+    known = orders_changes(sorted({*RATIOS, *given.ratios}))
+    order = each_under_each(ALL_OF_TPCDS if tpcds else ALL_OF_TPCH, [c.name for c in known])
     kept = _kept(given.results, part, scale, found) if given.add else []
-    order = orders_order(ALL_OF_TPCDS if tpcds else ALL_OF_TPCH, given.ratios)
+    changes = orders_changes(given.ratios, given.kinds)
     measuring = Ratios(place, chosen, changing, changes, given.rounds, ways)
     for change in measuring.run():
         print(change.name, flush=True)
         found["samples"] = beside(kept, measuring.samples, order)
         report.write(given.results, part, scale, found)
-
-
-def orders_order(queries: Sequence[str], ratios: Sequence[float]) -> list[tuple[str, str]]:
-    """Queries and changes of orders, as they are told: the usual changes and those of `ratios`."""
-    changes = [OrdersChange(kind, r) for r in sorted({*RATIOS, *ratios}) for kind in KINDS]
-    return [(query, change.name) for change in changes for query in queries]
 
 
 def _queries(
@@ -193,7 +188,7 @@ def _queries(
 
     chosen = [query for query in QUERIES if query.name in given.only]
     changes = [change for change in CHANGES if change.option in given.changes]
-    order = [(q.name, change.name) for change in CHANGES for q in QUERIES]
+    order = each_under_each([q.name for q in QUERIES], [change.name for change in CHANGES])
     kept = _kept(given.results, "queries", scale, found) if given.add else []
     queries = Queries(workspace, chosen, changes, given.rounds, not given.without_stock)
     for _ in queries.run():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -70,6 +71,11 @@ class OrdersChange:
     def name(self) -> str:
         """As in the results: `mixed 0.1 %`."""
         return f"{self.kind} {share(self.ratio)}"
+
+
+def orders_changes(ratios: Iterable[float], kinds: Sequence[str] = KINDS) -> list[OrdersChange]:
+    """The changes of so many orders, in the order in which they happen and are told."""
+    return [OrdersChange(kind, ratio) for ratio in ratios for kind in kinds]
 
 
 def share(ratio: float) -> str:

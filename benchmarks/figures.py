@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 Sample = Mapping[str, Any]
@@ -110,6 +111,11 @@ def beside(
     again = {_both(sample) for sample in found}
     others = [s for s in kept if _both(s) in places and _both(s) not in again]
     return sorted([*others, *found], key=lambda s: places[_both(s)])
+
+
+def each_under_each(queries: Iterable[str], changes: Iterable[str]) -> list[tuple[str, str]]:
+    """Each query under each change, one change after the other."""
+    return [(query, change) for change, query in product(changes, queries)]
 
 
 def _both(sample: Sample) -> tuple[str, str]:

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from benchmarks import plots, report
-from benchmarks.__main__ import orders_order
-from benchmarks.catalog import OrdersChange, share
-from benchmarks.figures import beside
+from benchmarks.catalog import OrdersChange, orders_changes, share
+from benchmarks.figures import beside, each_under_each
 from benchmarks.models import write_all_of_tpch
 from benchmarks.ratios_page import crossover, pairs, ratios_csv, ratios_page
 
@@ -113,7 +112,8 @@ def test_another_ratio_stands_beside_those_measured_before() -> None:
         return [{**s, "change": OrdersChange("mixed", ratio).name, "run": run} for s in some]
 
     before = [*samples(0.1, "old"), *samples(0.0, "old")]
-    found = beside(before, samples(0.1, "new") + samples(0.5, "new"), orders_order(["q01"], [0.5]))
+    order = each_under_each(["q01"], [change.name for change in orders_changes([0.0, 0.1, 0.5])])
+    found = beside(before, samples(0.1, "new") + samples(0.5, "new"), order)
     ways = 3
     assert [(s["ratio"], s["run"]) for s in found[::ways]] == [
         (0.0, "old"), (0.1, "new"), (0.5, "new")
