@@ -30,6 +30,7 @@ class Pair:
         refresh: as it was chosen.
         following: by following what changed; None if that was not measured.
         table: by a rebuild.
+        again: by the same rebuild once more; None if that was not measured.
         taken: by the way that was chosen, in all its measurements: following may be the same way.
         others: by each other way.
     """
@@ -42,6 +43,7 @@ class Pair:
     refresh: float
     following: float | None
     table: float
+    again: float | None
     taken: float
     others: tuple[float, ...]
 
@@ -90,9 +92,9 @@ def _pairs(samples: Sequence[Sample]) -> list[Pair]:
     found = []
     for query, kind, ratio in sorted(in_order(samples, "query", "kind", "ratio")):
         here = {"query": query, "kind": kind, "ratio": ratio}
-        refresh, following, table = (
+        refresh, following, table, again = (
             figure.median if (figure := figure_of(samples, way=way, **here)) else None
-            for way in ("refresh", "following", "table")
+            for way in ("refresh", "following", "table", "again")
         )
         assert refresh is not None and table is not None
         refreshes = chosen(samples, way="refresh", **here)
@@ -103,7 +105,8 @@ def _pairs(samples: Sequence[Sample]) -> list[Pair]:
         taken = median(by_way.pop(_how(last)))
         others = tuple(median(took) for took in by_way.values())
         how = last["rows"], last["strategy"]
-        found.append(Pair(query, kind, ratio, *how, refresh, following, table, taken, others))
+        medians = refresh, following, table, again
+        found.append(Pair(query, kind, ratio, *how, *medians, taken, others))
     return found
 
 
@@ -153,6 +156,21 @@ def _sums(found: Sequence[Pair]) -> list[str]:
         f"more, where both take less than {_SHORT:g} s). {_choices(found)}\n",
         f"All pairs together took {sum(p.refresh for p in found):.0f} s by refreshes, "
         f"{_by_following(found)}{sum(p.table for p in found):.0f} s by rebuilds.\n",
+        *_noise(found),
+    ]
+
+
+def _noise(found: Sequence[Pair]) -> list[str]:
+    """How often a rebuild would lose against itself."""
+    again = [(pair.again, pair.table) for pair in found if pair.again is not None]
+    if not again:
+        return []
+    losers = sum(_is_slower(one, other) for one, other in again)
+    wrong = sum(one > _SLOWER * other for one, other in again)
+    return [
+        f"How much of this is noise: each rebuild was measured twice in the same turns. Against "
+        f"itself it would lose in {losers} of {len(again)} pairs, and be the wrong choice in "
+        f"{wrong} ({100 * wrong / len(again):.0f} %).\n"
     ]
 
 

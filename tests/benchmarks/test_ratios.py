@@ -67,6 +67,15 @@ def test_the_page_and_the_lines_tell_each_pair() -> None:
     )
 
 
+def test_the_page_tells_how_often_a_rebuild_loses_against_itself() -> None:
+    def again(samples: list[dict[str, Any]], seconds: float) -> dict[str, Any]:
+        return {**samples[-1], "way": "again", "seconds": seconds}
+
+    shown = ratios_page([*FASTER, again(FASTER, 4.5), *SHORT, again(SHORT, 0.4)])
+    assert "lose in 1 of 2 pairs, and be the wrong choice in 2 (100 %)" in shown
+    assert "noise" not in ratios_page([*FASTER, *SHORT]), "it was not measured"
+
+
 def test_following_may_be_left_out() -> None:
     samples = [sample for sample in [*FASTER, *SLOWER] if sample["way"] != "following"]
     assert [(p.following, p.chose_right) for p in pairs(samples)] == [(None, True), (None, False)]
