@@ -55,6 +55,13 @@ class Record:
     milliseconds: int | None = None
     written: int | None = None
 
+    @property
+    def affected(self) -> int | None:
+        """Rows that it wrote or deleted; None if that is not known."""
+        counts = [self.inserted, self.updated, self.deleted]
+        known = [count for count in counts if count is not None]
+        return sum(known) if len(known) == len(counts) else self.written
+
 
 def records(commits: Sequence[Commit]) -> list[Record]:
     """The refreshes among a state's commits, in their order."""

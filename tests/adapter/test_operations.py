@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +18,7 @@ from dbt.adapters.sparkivm.configs import nodes
 from dbt.adapters.sparkivm.operations import looks, mixin, rebuilding, texts
 from dbt.adapters.sparkivm.operations.history_query import COLUMNS, Past, query
 from python_ivm.errors import InvalidModel
-from python_ivm.operate.records import records
+from python_ivm.operate.records import Record, records
 from python_ivm.sources.history import Commit
 from tests.adapter.project_in_a_lake import MODELS, Adapter, node
 from tests.planner.lake import Lake
@@ -297,6 +298,23 @@ def test_the_history_as_a_query_holds_what_is_new(lake: Lake) -> None:
     assert empty.endswith("where false") and all(f"`{name}`" in empty for name in COLUMNS)
     quoted = Past("s.o'clock", "s.o'clock__ivm_state", past.records)
     assert "o\\'clock" in query([quoted], {}) or "o''clock" in query([quoted], {})
+
+
+def test_the_history_tells_how_many_rows_a_refresh_wrote(lake: Lake) -> None:
+    lake.create("x", {"k": "int", "v": "int"}, [(1, 1)])
+    lake.run("sums", MODELS["sums"], began=0)
+    (built,) = records(lake.commits["sums__ivm_state"])
+    anew = replace(built, inserted=None, updated=None, deleted=None, written=7)
+
+    def row(record: Record) -> str:
+        lines = query([Past("s.sums", "s.sums__ivm_state", [record])], {}).splitlines()
+        return lines[lines.index("from values") + 1]
+
+    assert list(COLUMNS)[-1] == "rows_affected"
+    assert row(anew).endswith(", 7)") and "null, null, null" in row(anew)
+    assert row(replace(built, inserted=4, updated=2, deleted=1)).endswith(", 7)")
+    unknown = replace(built, inserted=4, updated=None, deleted=1)
+    assert row(unknown).endswith(", null)")
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ COLUMNS = {
     "rows_updated": "bigint",
     "rows_deleted": "bigint",
     "sources": "map<string, bigint>",
+    "rows_affected": "bigint",
 }
 """The columns of the query and their types."""
 
@@ -79,6 +80,7 @@ def _values(past: Past, record: Record) -> list[str]:
         _literal(record.updated),
         _literal(record.deleted),
         f"map({sources})" if sources else "cast(map() as map<string, bigint>)",
+        _literal(record.affected),
     ]
 
 
