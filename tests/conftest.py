@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from dbt_common.clients.jinja import MacroFuzzEnvironment
+from jinja2 import nodes
 
 from dbt.adapters.sparkivm import log
 from python_ivm.state.timings import Timings
@@ -142,6 +145,27 @@ def make_project(
 def project(make_project: MakeProject) -> DbtProject:
     """A project with one thread and no models."""
     return make_project()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def macros_are_parsed_once() -> Iterator[None]:
+    """All projects have the same hundreds of macros, which dbt would parse anew for each.
+
+    That is most of what a project's first command takes in Python.
+    """
+    parse, newest = MacroFuzzEnvironment._parse, {}
+
+    @lru_cache(maxsize=2000)
+    def parsed(kind: type[MacroFuzzEnvironment], *text: Any) -> nodes.Template:
+        return parse(newest[kind], *text)
+
+    def remembered(environment: MacroFuzzEnvironment, *text: Any) -> nodes.Template:
+        newest[type(environment)] = environment
+        return parsed(type(environment), *text)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(MacroFuzzEnvironment, "_parse", remembered)
+        yield
 
 
 @pytest.fixture(autouse=True)

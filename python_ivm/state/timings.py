@@ -34,8 +34,8 @@ _EACH_SIZE = 1.25
 """A change of four times the rows is expected to take so many times as long, if nothing tells."""
 _FEW = 10_000
 """Up to so many rows it is their statement that takes the time."""
-_AGES = 0.95
-"""What a time counts of itself for each refresh since it was taken."""
+_AGES = 0.97
+"""What the times of a way count of themselves for each refresh since it was last taken."""
 _AT_LEAST = 0.5
 """What it counts however old it is: so a way that takes twice as long is never tried again."""
 _ASKED = 4
@@ -117,7 +117,7 @@ class Timings:
         if len(seen) < _TRIED or not self.anew:
             return None
         rewrites = [took for took in self.anew if not took.build]
-        anew = min(_counts(took, refresh) for took in rewrites or self.anew)
+        anew = _least(rewrites or self.anew, refresh)
         followed = _expected(seen, rows, refresh)
         return (anew, followed) if max(_TENTH * anew, anew + _MORE) < followed else None
 
@@ -146,44 +146,50 @@ class Timings:
         return self.followed[1:] if sizes[:1] and sizes.count(sizes[0]) == 1 else self.followed
 
 
-def _counts(took: Took, refresh: int) -> float:
-    """The milliseconds of a time as they count now, as it was taken some refreshes ago."""
-    age = refresh - took.refresh - 1
-    warm = max(took.milliseconds / 2, took.milliseconds - _COLD)
-    return max(_AT_LEAST, _AGES**age) * (warm if took.build else took.milliseconds)
+def _least(alike: Sequence[Took], refresh: int) -> float:
+    """The least of a way's times, in milliseconds as they count now.
+
+    All of them are as old as the newest. If a way was tried again, and was slow again, its older
+    times must not let it be tried soon once more.
+    """
+    age = refresh - max(took.refresh for took in alike) - 1
+    return max(_AT_LEAST, _AGES**age) * min(map(_warm, alike))
+
+
+def _warm(took: Took) -> float:
+    """The milliseconds of a time that are not taken for cold."""
+    if not took.build:
+        return took.milliseconds
+    return max(took.milliseconds / 2, took.milliseconds - _COLD)
 
 
 def _expected(seen: Sequence[Took], rows: int | None, refresh: int) -> float:
     """The milliseconds that following a change is expected to take.
 
-    It is what changes of its size took, or the largest of those that were smaller. If it is larger
-    than all of these, each row more takes what it took from the size before to theirs. If there is
-    no size before, it takes a quarter more for each four times as many rows.
+    It is what changes of its size took, or the largest of those that were smaller; no less than
+    what a smaller one takes. If it is larger than all of these, each row more takes what it took
+    from the size before to theirs. If there is no size before, it takes a quarter more for each
+    four times as many rows.
     """
     by_size: dict[int | None, list[Took]] = {}
     for took in seen:
         by_size.setdefault(_size(took.rows), []).append(took)
-
-    def least(alike: Sequence[Took]) -> float:
-        return min(_counts(took, refresh) for took in alike)
-
     if rows is None:
-        return least(by_size.get(None, seen))
-    if _size(rows) in by_size:
-        return least(by_size[_size(rows)])
-    *smaller, largest = (by_size[size] for size in sorted(by_size, key=lambda size: size or 0))
-    expected, most = least(largest), _most(largest)
-    if rows <= most:
+        return _least(by_size.get(None, seen), refresh)
+    own = _size(rows)
+    sizes = sorted(size for size in by_size if size is not None)
+    if own in sizes:
+        sizes = sizes[: sizes.index(own) + 1]
+    least = [_least(by_size[size], refresh) for size in sizes]
+    most = [max(took.rows or 0 for took in by_size[size]) for size in sizes]
+    expected = max(least)
+    if own in sizes or rows <= most[-1]:
         return expected
-    if not smaller:
-        sizes = math.log(max(1, rows / max(most, _FEW)), 4)
-        return min(_GROWS, math.pow(_EACH_SIZE, sizes)) * expected
-    rise = (expected - least(smaller[-1])) / (most - _most(smaller[-1]))
-    return min(_GROWS * expected, expected + max(0.0, rise) * (rows - most))
-
-
-def _most(alike: Sequence[Took]) -> int:
-    return max(took.rows or 0 for took in alike)
+    if len(sizes) == 1:
+        more = math.log(max(1, rows / max(most[-1], _FEW)), 4)
+        return min(_GROWS, math.pow(_EACH_SIZE, more)) * expected
+    rise = (expected - least[-2]) / (most[-1] - most[-2])
+    return min(_GROWS * expected, expected + rise * (rows - most[-1]))
 
 
 def _tells_of(seen: int | None, rows: int | None) -> bool:
