@@ -21,6 +21,7 @@ from python_ivm.state.timings import Timings
 
 WAYS = ("refresh", "following", "table")
 _AGAIN = "again"
+"""The rebuild once more."""
 _WARM_UP = 2
 """So many changes are not measured: the code of Spark is cold."""
 
@@ -72,7 +73,7 @@ class Ratios:
             for number in range(self.rounds + 1):
                 rows = self.orders.apply(change)
                 for turn, name in enumerate(self.models, number + place):
-                    for way in _from(turn, (*self.ways, _AGAIN)):
+                    for way in in_turn(turn, (*self.ways, _AGAIN)):
                         model = self._run(way, name)[name]
                         self.samples.append(
                             {
@@ -114,7 +115,8 @@ def _only_following() -> Iterator[None]:
         yield
 
 
-def _from(turn: int, ways: Sequence[str]) -> Sequence[str]:
-    """The ways in turns: another one comes first for each query, and in each round."""
-    first = turn % len(ways)
-    return [*ways[first:], *ways[:first]]
+def in_turn(turn: int, ways: Sequence[str]) -> Sequence[str]:
+    """The ways in another order for each turn: each comes as often before another as after it."""
+    turns, first = divmod(turn, len(ways))
+    order = [*ways[first:], *ways[:first]]
+    return order[::-1] if turns % 2 else order

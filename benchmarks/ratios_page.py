@@ -168,8 +168,8 @@ def _noise(found: Sequence[Pair]) -> list[str]:
     losers = sum(_is_slower(one, other) for one, other in again)
     wrong = sum(one > _SLOWER * other for one, other in again)
     return [
-        f"How much of this is noise: each rebuild was measured twice in the same turns. Against "
-        f"itself it would lose in {losers} of {len(again)} pairs, and be the wrong choice in "
+        f"How much of this is noise: in {len(again)} pairs the rebuild was measured twice, in the "
+        f"same turns. Against itself it would lose in {losers} of them, and be the wrong choice in "
         f"{wrong} ({100 * wrong / len(again):.0f} %).\n"
     ]
 

@@ -151,16 +151,17 @@ def project(make_project: MakeProject) -> DbtProject:
 def macros_are_parsed_once() -> Iterator[None]:
     """All projects have the same hundreds of macros, which dbt would parse anew for each.
 
-    That is most of what a project's first command takes in Python.
+    That is most of what a project's first command takes in Python. What is kept has its constants
+    folded once it was compiled, which only a look at unrendered configurations would show.
     """
-    parse, newest = MacroFuzzEnvironment._parse, {}
+    parse, last_of = MacroFuzzEnvironment._parse, {}
 
     @lru_cache(maxsize=2000)
     def parsed(kind: type[MacroFuzzEnvironment], *text: Any) -> nodes.Template:
-        return parse(newest[kind], *text)
+        return parse(last_of[kind], *text)
 
     def remembered(environment: MacroFuzzEnvironment, *text: Any) -> nodes.Template:
-        newest[type(environment)] = environment
+        last_of[type(environment)] = environment
         return parsed(type(environment), *text)
 
     with pytest.MonkeyPatch.context() as patched:

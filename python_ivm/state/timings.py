@@ -166,10 +166,10 @@ def _warm(took: Took) -> float:
 def _expected(seen: Sequence[Took], rows: int | None, refresh: int) -> float:
     """The milliseconds that following a change is expected to take.
 
-    It is what changes of its size took, or the largest of those that were smaller; no less than
-    what a smaller one takes. If it is larger than all of these, each row more takes what it took
-    from the size before to theirs. If there is no size before, it takes a quarter more for each
-    four times as many rows.
+    It is what changes of its size took, or the largest of those that were smaller. Old times count
+    in full as far as smaller changes take as long by now. If it is larger than all of these, each
+    row more takes what it took from the size before to theirs. If there is no size before, it takes
+    a quarter more for each four times as many rows.
     """
     by_size: dict[int | None, list[Took]] = {}
     for took in seen:
@@ -180,16 +180,19 @@ def _expected(seen: Sequence[Took], rows: int | None, refresh: int) -> float:
     sizes = sorted(size for size in by_size if size is not None)
     if own in sizes:
         sizes = sizes[: sizes.index(own) + 1]
-    least = [_least(by_size[size], refresh) for size in sizes]
+    least: list[float] = []
+    for alike in map(by_size.__getitem__, sizes):
+        in_full = min(map(_warm, alike))
+        least.append(max(_least(alike, refresh), min(in_full, least[-1] if least else 0)))
     most = [max(took.rows or 0 for took in by_size[size]) for size in sizes]
-    expected = max(least)
+    expected = least[-1]
     if own in sizes or rows <= most[-1]:
         return expected
     if len(sizes) == 1:
         more = math.log(max(1, rows / max(most[-1], _FEW)), 4)
         return min(_GROWS, math.pow(_EACH_SIZE, more)) * expected
     rise = (expected - least[-2]) / (most[-1] - most[-2])
-    return min(_GROWS * expected, expected + rise * (rows - most[-1]))
+    return min(_GROWS * expected, expected + max(0, rise) * (rows - most[-1]))
 
 
 def _tells_of(seen: int | None, rows: int | None) -> bool:

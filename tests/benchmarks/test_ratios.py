@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from benchmarks import plots, report
 from benchmarks.catalog import OrdersChange, orders_changes, share
 from benchmarks.figures import beside, each_under_each
 from benchmarks.models import write_all_of_tpch
+from benchmarks.ratios import in_turn
 from benchmarks.ratios_page import crossover, pairs, ratios_csv, ratios_page
 
 
@@ -67,12 +69,21 @@ def test_the_page_and_the_lines_tell_each_pair() -> None:
     )
 
 
+def test_each_way_comes_as_often_before_another_as_after_it() -> None:
+    ways = ("refresh", "following", "table", "again")
+    turns = [in_turn(turn, ways) for turn in range(8)]
+    assert all(sorted(turn) == sorted(ways) for turn in turns)
+    for one, other in permutations(ways, 2):
+        assert sum(turn.index(one) < turn.index(other) for turn in turns) == 4, (one, other)
+
+
 def test_the_page_tells_how_often_a_rebuild_loses_against_itself() -> None:
     def again(samples: list[dict[str, Any]], seconds: float) -> dict[str, Any]:
         return {**samples[-1], "way": "again", "seconds": seconds}
 
     shown = ratios_page([*FASTER, again(FASTER, 4.5), *SHORT, again(SHORT, 0.4)])
-    assert "lose in 1 of 2 pairs, and be the wrong choice in 2 (100 %)" in shown
+    assert "in 2 pairs the rebuild was measured twice" in shown
+    assert "lose in 1 of them, and be the wrong choice in 2 (100 %)" in shown
     assert "noise" not in ratios_page([*FASTER, *SHORT]), "it was not measured"
 
 
