@@ -21,7 +21,8 @@ from python_ivm.state.timings import Timings
 
 WAYS = ("refresh", "following", "table")
 _AGAIN = "again"
-"""The rebuild once more."""
+"""The rebuild once more, of tables of its own: each of them writes a checkpoint of its log at every
+tenth commit, which takes half a second."""
 _WARM_UP = 2
 """So many changes are not measured: the code of Spark is cold."""
 
@@ -49,7 +50,7 @@ class Ratios:
     ) -> None:
         """Build all of them in all ways, and refresh each a few times, as the first are slower."""
         self.workspace, self.models, self.orders = workspace, models, orders
-        self.rounds, self.ways = rounds, tuple(ways)
+        self.rounds, self.ways = rounds, (*ways, _AGAIN)
         self.changes = tuple(changes)
         self.samples: list[dict[str, Any]] = []
         self._began = time.strftime("%Y-%m-%d %H:%M")
@@ -73,7 +74,7 @@ class Ratios:
             for number in range(self.rounds + 1):
                 rows = self.orders.apply(change)
                 for turn, name in enumerate(self.models, number + place):
-                    for way in in_turn(turn, (*self.ways, _AGAIN)):
+                    for way in in_turn(turn, self.ways):
                         model = self._run(way, name)[name]
                         self.samples.append(
                             {
@@ -98,7 +99,7 @@ class Ratios:
             return self.workspace.run(way, "--select", *names, *options).models
 
     def _check(self, change: OrdersChange) -> None:
-        for way in (way for way in self.ways if way != "table"):
+        for way in (way for way in self.ways if way not in ("table", _AGAIN)):
             for model in self.models:
                 views = (f"select * from bench_{TARGETS[of]}.{model}" for of in (way, "table"))
                 if self.workspace.differ(*views):

@@ -24,7 +24,7 @@ TARGETS = {
     "following": "following",
     "stock": "stock",
     "table": "table",
-    "again": "table",
+    "again": "again",
 }
 """The dbt target of each way in which dbt brings a model up to date."""
 
