@@ -159,12 +159,12 @@ def _ratios(
     settings: Mapping[str, str],
 ) -> None:
     from benchmarks import models, orders, workspace
-    from benchmarks.ratios import WAYS, Ratios
+    from benchmarks.ratios import SETTINGS, WAYS, Ratios
     from integration_tests.tpcds.load import generate
 
     tpcds = part == "tpcds"
     data = workspace.Data("bench_tpcds", generate) if tpcds else workspace.TPCH
-    place = workspace.Workspace(given.folder, scale, data, settings)
+    place = workspace.Workspace(given.folder, scale, data, {**SETTINGS, **settings})
     write = models.write_all_of_tpcds if tpcds else models.write_all_of_tpch
     chosen = [name for name in write(place.project) if name.partition("_")[2] in given.only]
     tables = orders.OF_TPCDS if tpcds else orders.OF_TPCH

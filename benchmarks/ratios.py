@@ -21,8 +21,10 @@ from python_ivm.state.timings import Timings
 
 WAYS = ("refresh", "following", "table")
 _AGAIN = "again"
-"""The rebuild once more, of tables of its own: each of them writes a checkpoint of its log at every
-tenth commit, which takes half a second."""
+"""The rebuild once more, of tables of its own, so that all ways have as many commits."""
+SETTINGS = {"spark.databricks.delta.properties.defaults.checkpointInterval": "1000"}
+"""Each table writes a checkpoint of its log at every tenth commit, which takes half a second and
+more. The tenth commits of all models fall into one round, and would decide what it tells."""
 _WARM_UP = 2
 """So many changes are not measured: the code of Spark is cold."""
 
