@@ -57,10 +57,10 @@ class Record:
 
     @property
     def affected(self) -> int | None:
-        """Rows that it wrote or deleted; None if that is not known."""
-        counts = [self.inserted, self.updated, self.deleted]
-        known = [count for count in counts if count is not None]
-        return sum(known) if len(known) == len(counts) else self.written
+        """The rows that came, changed and went, or all that it wrote; None if it is not told."""
+        if self.inserted is None or self.updated is None or self.deleted is None:
+            return self.written
+        return Counts(self.inserted, self.updated, self.deleted).total
 
 
 def records(commits: Sequence[Commit]) -> list[Record]:

@@ -180,15 +180,16 @@ def _expected(seen: Sequence[Took], rows: int | None, refresh: int) -> float:
     sizes = sorted(size for size in by_size if size is not None)
     if own in sizes:
         sizes = sizes[: sizes.index(own) + 1]
+    groups = [by_size[size] for size in sizes]
+    most = [max(took.rows or 0 for took in alike) for alike in groups]
     least: list[float] = []
-    for alike in map(by_size.__getitem__, sizes):
+    for alike in groups:
         in_full = min(map(_warm, alike))
         least.append(max(_least(alike, refresh), min(in_full, least[-1] if least else 0)))
-    most = [max(took.rows or 0 for took in by_size[size]) for size in sizes]
     expected = least[-1]
     if own in sizes or rows <= most[-1]:
         return expected
-    if len(sizes) == 1:
+    if len(groups) == 1:
         more = math.log(max(1, rows / max(most[-1], _FEW)), 4)
         return min(_GROWS, math.pow(_EACH_SIZE, more)) * expected
     rise = (expected - least[-2]) / (most[-1] - most[-2])
