@@ -27,7 +27,7 @@ from dbt.adapters.sparkivm.connection.delta_jar import delta_package
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "benchmarks"
-PARTS = ("queries", "dag", "cold", "ratios", "cluster", "tpcds")
+PARTS = ("queries", "dag", "cold", "state", "ratios", "cluster", "tpcds")
 
 
 def main() -> None:
@@ -39,7 +39,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="sparkivm-bench-", dir=given.temporary) as place:
         for scale in given.scales:
             for part in given.parts:
-                data = part if part in ("cluster", "tpcds") else "tpch"
+                data = part if part in ("cluster", "state", "tpcds") else "tpch"
                 _child(given, part, scale, Path(place) / f"{data}-sf{scale:g}")
     _compare_scales(given.results)
 
@@ -70,7 +70,7 @@ def _arguments() -> argparse.Namespace:
     add(
         "--add",
         action="store_true",
-        help="keep the results of other queries and changes; not in `dag`, `cold`",
+        help="keep the results of other queries and changes; not in `dag`, `cold`, `state`",
     )
     add("--results", type=Path, default=RESULTS, help="where the results go")
     add("--shares", nargs="+", type=float, default=SHARES, help="of lineitem, changed in `dag`")
@@ -128,6 +128,14 @@ def _measure(given: argparse.Namespace, part: str, scale: float) -> None:
 
         found["samples"] = cold.run(given.folder, scale, given.rounds)
         report.write(given.results, part, scale, found)
+    elif part == "state":
+        from benchmarks import large_state
+        from benchmarks.workspace import Workspace
+
+        workspace = Workspace(given.folder, scale, large_state.LINES)
+        for samples in large_state.run(workspace, given.rounds):
+            found["samples"] = samples
+            report.write(given.results, part, scale, found)
     elif part == "cluster":
         from benchmarks import cluster
 

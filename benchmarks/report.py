@@ -20,6 +20,7 @@ from benchmarks.figures import (
     ratio,
     shown,
 )
+from benchmarks.large_state_page import state_page
 from benchmarks.ratios_page import ratios_csv, ratios_page
 
 PARTS = ("dbt", "planning", "metadata", "settings", "merge")
@@ -35,7 +36,7 @@ def write(results: Path, part: str, scale: float, found: Mapping[str, Any]) -> N
 
     Args:
         results: the folder.
-        part: queries, dag, cold, ratios, cluster or tpcds.
+        part: queries, dag, cold, state, ratios, cluster or tpcds.
         scale: the scale factor.
         found: `samples`, and `machine` with what they were measured on.
     """
@@ -47,17 +48,19 @@ def write(results: Path, part: str, scale: float, found: Mapping[str, Any]) -> N
         "queries": (queries_page, plots.queries),
         "dag": (dag_page, plots.ways),
         "cold": (cold_page, plots.ways),
+        "state": (state_page, None),
         "ratios": (ratios_page, plots.heat_maps),
         "cluster": (ratios_page, plots.heat_maps),
         "tpcds": (ratios_page, plots.heat_maps),
     }[part]
     machine = ", ".join(f"{key} {value}" for key, value in found["machine"].items())
     title = f"# {TITLES[part]}, scale factor {scale:g}\n\nMeasured with {machine}.\n\n"
-    picture = f"![plot]({name}.svg)\n\n"
+    picture = f"![plot]({name}.svg)\n\n" if draw else ""
     (results / f"{name}.md").write_text(title + picture + page(samples))
     if page is ratios_page:
         (results / f"{name}.csv").write_text(ratios_csv(samples))
-    draw(samples, results / f"{name}.svg", f"{TITLES[part]}, SF {scale:g}")
+    if draw:
+        draw(samples, results / f"{name}.svg", f"{TITLES[part]}, SF {scale:g}")
 
 
 def read(results: Path, part: str, scale: float) -> dict[str, Any]:
@@ -95,6 +98,7 @@ TITLES = {
     "queries": "Refresh of one model, warm",
     "dag": "`dbt run` of 20 models, warm",
     "cold": "`dbt run` of one model, in a fresh process",
+    "state": "Refresh of a state as large as its source",
     "ratios": "Refresh ÷ rebuild of TPC-H's queries, by how many orders changed",
     "cluster": "Refresh ÷ rebuild of TPC-H's queries on a cluster of two workers",
     "tpcds": "Refresh ÷ rebuild of TPC-DS's queries, by how many orders changed",

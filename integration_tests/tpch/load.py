@@ -31,12 +31,13 @@ Sql = Callable[[str], Sequence[Any]]
 """Runs a statement and gives its rows."""
 
 
-def generate(scale: float, folder: Path) -> None:
-    """Write the tables of TPC-H as Parquet files, unless they are there already.
+def generate(scale: float, folder: Path, tables: Sequence[str] = TABLES) -> None:
+    """Write tables of TPC-H as Parquet files, unless they are there already.
 
     Args:
         scale: TPC-H's scale factor; 1 is 6 million lines of orders, about 350 MB.
         folder: where `customer.parquet`, `lineitem.parquet` ... go.
+        tables: which; always the same ones of a folder.
     """
     done = folder / f".scale-{scale}"
     if done.exists():
@@ -46,6 +47,7 @@ def generate(scale: float, folder: Path) -> None:
         old.unlink()
     program = Path(sysconfig.get_path("scripts")) / "tpchgen-cli"
     command = [str(program), "parquet", "-s", str(scale), "--output-dir", str(folder)]
+    command += ["--tables", ",".join(tables)]
     subprocess.run(command, check=True, capture_output=True)
     done.touch()
 

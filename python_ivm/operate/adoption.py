@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from python_ivm.bind.query import NO_HINTS
 from python_ivm.errors import InvalidModel, IvmError, Unsupported
 from python_ivm.operate.adopted_rows import ADOPTED, Derived, derived, repeated, rows
 from python_ivm.parse.parser import table_key
@@ -131,11 +132,13 @@ class _Adopting(Commits):
             shown = statements.public_view(self.request, how.layout, self.model.clock(None))
             body = self._body(how.layout, found, {**sources, **table_read})
             again = _repeated(how.layout, found, table_read)
-            build = self._state(statements.checked(request, how.layout), body, after, shown)
+            checked = statements.checked(request, how.layout)
+            layout = replace(how.layout, hints=NO_HINTS)  # of the query, which is not run
+            build = self._state(checked, body, after, shown, layout)
         else:
             after = replace(after, maintained=False)
             shown = statements.plain_view(self.request, list(described))
-            build = self._state(request, _plain(names, adopted, version), after, shown)
+            build = self._state(request, _plain(names, adopted, version), after, shown, None)
         planned = [
             *statements.create_schema(request),
             *first,
@@ -268,10 +271,12 @@ class _Adopting(Commits):
             )
         return body
 
-    def _state(self, request: Request, body: str, after: Bookmark, shown: str) -> Statement:
+    def _state(
+        self, request: Request, body: str, after: Bookmark, shown: str, layout: Layout | None
+    ) -> Statement:
         after = replace(after, view=public_view.fingerprint(shown))
         sql = self.model.reading.text
-        return statements.create_state(request, sql, body, after.text(), after.refresh)
+        return statements.create_state(request, sql, body, after.text(), after.refresh, layout)
 
 
 def _rows(names: list[str], adopted: Name, version: SourceVersion) -> exp.Select:

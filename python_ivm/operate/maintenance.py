@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from python_ivm.operate.unbuilt import unbuilt
+from python_ivm.optimize.analysis.zone_maps import ColumnLayout
+from python_ivm.optimize.cost import FILE, RANGE, Execution
 from python_ivm.refresh import statements
 from python_ivm.refresh.lifecycle.ownership import refuse_state_of_another_model
 from python_ivm.refresh.metadata.versions import state_history
@@ -15,13 +17,16 @@ from python_ivm.refresh.statement import Kind, Statement
 from python_ivm.render.sources import relation_name
 from python_ivm.sources.history import Detail
 from python_ivm.state.bookmark import Bookmark, Found, Told, no_refresh
+from python_ivm.state.storage import Storage
 
-FILE = 128 * 2**20
-"""The size of file that OPTIMIZE aims at, in bytes."""
 _SOME_FILES = 16
 """So many small files cost a refresh or a reader no more than one."""
 _REFRESHES = 16
 """Files are not looked at again before so many refreshes."""
+_MANY_RANGES = 4
+"""A clustered state of less than so many files is read as a whole as fast."""
+_FEW = 0.25
+"""A state is laid out by a column if a value lies in such a part of its files at the most."""
 _RETENTION = 7 * 86_400_000
 """Delta keeps files that no version needs for a week, in milliseconds."""
 REASON = "MAINTAINED"
@@ -67,13 +72,22 @@ def maintenance(
         return Maintenance(told="its state is a clone, whose files are the other one's")
     told = bookmark.told or Told("", "")
     detail = warehouse.detail(request.state)
-    small = _many_files(bookmark, told, detail) or (_is_in_pieces(detail) if forced else "")
+    clusters = Storage.of_value(bookmark.storage).cluster_by
+    size = RANGE if clusters else FILE
+    due = forced or bookmark.refresh - (told.optimized or 0) >= _REFRESHES
+    some = 1 if forced else _SOME_FILES
+    stays = due and bookmark.maintained  # else the next refresh writes it anew
+    large = forced or (detail is not None and (detail.bytes or 0) >= _MANY_RANGES * RANGE)
+    spread = _is_spread(request, warehouse, clusters) if clusters and stays and large else ""
+    small = spread or (_is_in_pieces(detail, size, some) if due else "")
     old = forced or told.vacuumed is None or now - told.vacuumed >= _RETENTION
     planned: list[Statement] = []
     done = []
     name = relation_name(request.state)
     if small:
-        planned.append(Statement(Kind.TIDY, f"OPTIMIZE {name}"))
+        how = Execution.CLUSTERING if clusters else Execution.COMPACTING
+        sql = f"OPTIMIZE {name} FULL" if spread else f"OPTIMIZE {name}"
+        planned.append(Statement(Kind.TIDY, sql, execution=how))
         done.append(f"OPTIMIZE ({small})")
     if old:
         planned.append(Statement(Kind.TIDY, f"VACUUM {name}"))
@@ -89,20 +103,35 @@ def maintenance(
     return Maintenance(tuple(planned), ", ".join(done))
 
 
-def _many_files(bookmark: Bookmark, told: Told, detail: Detail | None) -> str:
-    """Why the files are worth a rewrite; empty if they are not."""
-    if bookmark.refresh - (told.optimized or 0) < _REFRESHES:
-        return ""
-    return _is_in_pieces(detail, _SOME_FILES)
+def _is_in_pieces(detail: Detail | None, size: int, some: int) -> str:
+    """Why the files are worth a rewrite, of which each should have a size; empty if they are not.
 
-
-def _is_in_pieces(detail: Detail | None, some: int = 1) -> str:
+    Args:
+        detail: What the state tells.
+        size: In bytes.
+        some: So many small files are no reason.
+    """
     if detail is None or detail.files is None or detail.bytes is None:
         return ""
-    enough = math.ceil(detail.bytes / FILE)
+    enough = math.ceil(detail.bytes / size)
     if detail.files <= 2 * enough + some - 1:
         return ""
     return f"{detail.files} files where {max(enough, 1)} would do"
+
+
+def _is_spread(request: Request, warehouse: Warehouse, clusters: Sequence[str]) -> str:
+    """Why a state is worth to be laid out by the columns that it is clustered by; else empty.
+
+    It was built before it was clustered by them. Where its files' statistics tell nothing of the
+    first column, it counts as laid out.
+    """
+    files = warehouse.files(request.state) or ()
+    names = {name.lower(): name for file in files for name in file.lowest}
+    column = names.get(clusters[0].lower())
+    lies = ColumnLayout.of(files, column) if column else None
+    if lies is None or lies.holding <= _FEW * len(files):
+        return ""
+    return f"a value of {column} lies in {lies.holding:.0f} of its {len(files)} files"
 
 
 def _nothing(detail: Detail | None) -> str:

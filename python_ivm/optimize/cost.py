@@ -44,8 +44,16 @@ _FRACTION = 2
 """A lookahead pays where it spares so many times what it reads itself."""
 
 
+FILE = 128 * 2**20
+"""The size of file that OPTIMIZE is told to aim at, in bytes; Delta's own aim is 1 GiB."""
+RANGE = 16 * 2**20
+"""Likewise of a clustered state: a refresh reads less of narrow files."""
+ROWS = 1_000_000
+"""So many rows at the most has each file of a clustered state that is built: 16 MiB and more."""
+
+
 class Execution(Enum):
-    """How Spark is to run a statement, by how much it reads (docs/decisions/0021)."""
+    """How Spark is to run a statement: by how much it reads (docs/decisions/0021), or writes."""
 
     USUAL = "usual"
     """By the session's settings."""
@@ -53,6 +61,12 @@ class Execution(Enum):
     """Without generated code: compiling it takes longer than it saves."""
     PLANNED_ONCE = "planned_once"
     """Without generated code and without adaptive execution: each stage gives little."""
+    LAID_OUT = "laid_out"
+    """Sorted rows into files of so many that each holds a narrow range (docs/decisions/0075)."""
+    COMPACTING = "compacting"
+    """Small files into files of :data:`FILE` bytes."""
+    CLUSTERING = "clustering"
+    """All files into files of :data:`RANGE` bytes, each with a narrow range."""
 
 
 @dataclass(frozen=True)

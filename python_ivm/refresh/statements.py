@@ -10,19 +10,19 @@ from sqlglot import exp
 from python_ivm.algebra.nodes import COUNT
 from python_ivm.loops.run import Run
 from python_ivm.optimize.cost import Execution
-from python_ivm.parse.parser import DIALECT, table_key
+from python_ivm.parse.parser import DIALECT, quoted_name, table_key
 from python_ivm.refresh.metadata.versions import CHANGE_FEED
 from python_ivm.refresh.request import Request
 from python_ivm.refresh.statement import Kind, Statement
 from python_ivm.render.merge import merge
 from python_ivm.render.renderer import Renderer
 from python_ivm.render.sources import relation_name, source_relations, string, table, text
-from python_ivm.render.tables import build_query, view_query
+from python_ivm.render.tables import build_query, is_divided, view_query
 from python_ivm.sources.clock import Clock, with_literals
 from python_ivm.sources.cloned import RECORD, Cloned
 from python_ivm.sources.history import SourceChange
 from python_ivm.state.bookmark import encoded
-from python_ivm.state.layout import Layout
+from python_ivm.state.layout import HASH, Layout
 from python_ivm.state.merge import Merge
 from python_ivm.state.storage import CHECKED, columns_clause
 
@@ -54,13 +54,27 @@ def create_view(request: Request, query: str) -> Statement:
 
 
 def create_state(
-    request: Request, sql: str, body: str, bookmark: str | None, number: int
+    request: Request,
+    sql: str,
+    body: str,
+    bookmark: str | None,
+    number: int,
+    layout: Layout | None = None,
 ) -> Statement:
     """The statement that writes a whole state.
 
     Delta replaces the table's contents, schema and properties in the one commit that carries the
     bookmark; readers see the old table until then.
+
+    Args:
+        request: The model, whose storage is in the state's names.
+        sql: Its text over the tables below its views.
+        body: The query of the state's rows.
+        bookmark: What the commit tells; None if it is no refresh.
+        number: The refresh's.
+        layout: What the state stores; None if it is the query's plain result.
     """
+    body, execution = _laid_out(body, request, layout)
     clauses = [f"CREATE OR REPLACE TABLE {relation_name(request.state)}", "USING delta"]
     storage = request.storage
     if storage.partition_by:
@@ -76,7 +90,7 @@ def create_state(
     pairs = ", ".join(f"{string(k)} = {string(v)}" for k, v in sorted(properties.items()))
     clauses += [f"TBLPROPERTIES ({pairs})", "AS", body]
     fenced = fence(request, number) if bookmark is not None else None
-    return Statement(Kind.BUILD, "\n".join(clauses), bookmark, fenced)
+    return Statement(Kind.BUILD, "\n".join(clauses), bookmark, fenced, execution)
 
 
 def clone_state(
@@ -153,10 +167,27 @@ def build_statements(
     """The statements that build a state and its view; the text is kept beside the state."""
     body = state_query(layout, sources, clock)
     return [
-        create_state(checked(request, layout), sql, body, bookmark, number),
+        create_state(checked(request, layout), sql, body, bookmark, number, layout),
         *drop_table(request),
         create_view(request, public_view(request, layout, clock)),
     ]
+
+
+def _laid_out(body: str, request: Request, layout: Layout | None) -> tuple[str, Execution]:
+    """The query of a state's rows, and how to write them.
+
+    The files of a clustered state get a range of its columns each. Delta itself lays rows out when
+    they are optimized, not when they are written. Hints of the model win that divide its rows.
+    """
+    columns = request.storage.cluster_by
+    if layout is None or is_divided(layout) or not columns:
+        return body, Execution.USUAL
+    names = [quoted_name((name,)) for name in columns]
+    # Rows of one range go to one task: the hash divides those of equal columns, too.
+    ranges = ", ".join([*names, HASH] if layout.is_hashed else names)
+    hint = f"/*+ REPARTITION_BY_RANGE({ranges}) */"
+    ordered = f"SELECT {hint} *\nFROM (\n{body}\n) AS state\nSORT BY {', '.join(names)}"
+    return ordered, Execution.LAID_OUT
 
 
 def checked(request: Request, layout: Layout) -> Request:
@@ -195,14 +226,18 @@ def write_rows(
 
     Args:
         kind: INSERT into one that has no rows, or REWRITE of those that it has.
-        request: The model.
+        request: The model; for an INSERT its storage is in the state's names.
         layout: What the state stores.
         sources: The sources at the versions to read.
         clock: The clock if the query asks it.
     """
-    verb = "INSERT OVERWRITE" if kind is Kind.REWRITE else "INSERT INTO"
-    body = state_query(layout, sources, clock)
-    return Statement(kind, f"{verb} {relation_name(request.state)} BY NAME\n{body}")
+    body, execution = state_query(layout, sources, clock), Execution.USUAL
+    verb = "INSERT OVERWRITE"  # of a small state
+    if kind is Kind.INSERT:
+        verb = "INSERT INTO"
+        body, execution = _laid_out(body, request, layout)
+    name = relation_name(request.state)
+    return Statement(kind, f"{verb} {name} BY NAME\n{body}", execution=execution)
 
 
 def plain_statements(

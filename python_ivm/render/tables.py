@@ -39,6 +39,11 @@ def _hint(query: exp.Query, layout: Layout) -> None:
         _add_hints(query, [found for h in layout.hints.partitions if (found := _stored(h, layout))])
 
 
+def is_divided(layout: Layout) -> bool:
+    """Whether the model's hints say how to divide a build's rows among files."""
+    return any(_stored(hint, layout) for hint in layout.hints.partitions)
+
+
 def _stored(hint: Hint, layout: Layout) -> tuple[str, list[exp.Expr]] | None:
     """A hint over the state's columns; None if it names only columns that the state lacks."""
     shown = {item.name: item.expression for item in layout.items}

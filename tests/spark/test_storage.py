@@ -10,9 +10,13 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.sparkivm.bridge.delta_log import DeltaLogs
 from dbt.adapters.sparkivm.bridge.refresher import Outcome
+from dbt.adapters.sparkivm.bridge.warehouse import Row, SparkWarehouse
+from python_ivm.operate.maintenance import maintenance
+from python_ivm.optimize.analysis.zone_maps import ColumnLayout
+from python_ivm.optimize.cost import FILE, RANGE
 from python_ivm.state.storage import Storage
 from tests.conftest import MakeProject
-from tests.spark.workbench import FEED, Bench, View, refresher
+from tests.spark.workbench import FEED, Bench, View, failing, refresher
 
 pytestmark = pytest.mark.spark
 
@@ -80,6 +84,86 @@ def test_a_clustering_is_altered_and_partitions_replace_it(x: Bench) -> None:
     assert run(view, Storage(cluster_by=("k",))).refresh.reason == "STORAGE_CHANGED"
     assert (detail(view, "partitionColumns"), detail(view, "clusteringColumns")) == ([], ["k"])
     view.refresh(None)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("bench", [{"spark.sql.files.maxRecordsPerFile": "10"}], indirect=True)
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select k, w, sum(v) as t, count(*) as n from x group by k, w",
+        "with y as (select k, max(v) m from x group by k) select w, k, m from x join y using (k)",
+    ],
+)
+def test_each_file_of_a_clustered_build_has_a_range(bench: Bench, sql: str) -> None:
+    bench.table("x", "k int, v int, w string")
+    bench.sql("insert into x select id * 37 % 100, id, 'a' from range(200)")
+    logs = DeltaLogs(bench.handle)
+    holding = {}
+    for name, storage in (("m", Storage(cluster_by=("k",))), ("plain", Storage())):
+        view = View(bench, name, sql)
+        run(view, storage)
+        view.check()
+        files = SparkWarehouse(bench.query, logs).files((bench.schema, view.state))
+        assert files is not None and len(files) >= 10
+        layout = ColumnLayout.of(files, "k")
+        assert layout is not None
+        holding[name] = layout.holding
+    assert holding["m"] <= 1.5 < 5 < holding["plain"]
+    bench.sql("update x set v = v + 1 where k = 50", "insert into x values (101, 1, 'b')")
+    view = View(bench, "m", sql)
+    assert run(view, Storage(cluster_by=("k",))).refresh.strategy.value == "incremental"
+    view.check()
+
+
+def test_only_while_a_state_is_laid_out_files_have_an_end(bench: Bench) -> None:
+    bench.table("x", "k int", "(1)", "(2)")
+    files = "spark.sql.files.maxRecordsPerFile"
+    seen = []
+
+    def query(sql: str) -> list[Row]:
+        if sql.startswith("CREATE OR REPLACE TABLE"):
+            seen.append(bench.query(f"set {files}")[0]["value"])
+        return bench.query(sql)
+
+    storage = Storage(cluster_by=("k",))
+    request = replace(View(bench, "m", "select k from x").request(), storage=storage)
+    with pytest.raises(DbtRuntimeError, match="killed"):
+        refresher(failing(query, after="CREATE OR REPLACE TABLE")).refresh(request)
+    assert bench.query(f"set {files}")[0]["value"] == "0"
+    bench.sql(f"set {files} = 7")
+    refresher(query).refresh(replace(request, full_refresh=True))
+    assert seen == ["1000000", "7"], "a user's own number stays"
+    assert bench.query(f"set {files}")[0]["value"] == "7"
+
+
+@pytest.mark.parametrize(
+    ("clusters", "size_of"), [pytest.param((), FILE, marks=pytest.mark.thorough), (("k",), RANGE)]
+)
+def test_optimize_is_told_how_large_files_shall_be(
+    bench: Bench, clusters: tuple[str, ...], size_of: int
+) -> None:
+    bench.table("x", "k int", "(1)", "(2)")
+    view, storage = View(bench, "m", "select k from x"), Storage(cluster_by=clusters)
+    run(view, storage)
+    sizes = [f"spark.databricks.delta.optimize.{end}FileSize" for end in ("min", "max")]
+    before = [bench.query(f"set {size}")[0]["value"] for size in sizes]
+    seen = []
+
+    def query(sql: str) -> list[Row]:
+        if sql.startswith("OPTIMIZE"):
+            seen.extend(int(bench.query(f"set {size}")[0]["value"]) for size in sizes)
+        return bench.query(sql)
+
+    for value in (3, 4, 5):
+        bench.sql(f"insert into x values ({value})")
+        run(view, storage)
+    warehouse = SparkWarehouse(query)
+    planned = maintenance(view.request(), warehouse, 0, forced=True)
+    refresher(query).run(view.request(), planned.statements)
+    assert seen == [size_of // 2, size_of]
+    assert [bench.query(f"set {size}")[0]["value"] for size in sizes] == before
+    view.check()
 
 
 def test_a_row_that_breaks_a_constraint_fails_the_refresh(x: Bench) -> None:

@@ -206,7 +206,8 @@ class Builds(Commits):
         )
         self.view_made = True
         own_start.check_columns(self._state_fits(how.layout, current, clock))
-        rows = statements.write_rows(Kind.INSERT, self.request, how.layout, current, clock)
+        request, _, _ = to_build(self.request, self.warehouse, how)
+        rows = statements.write_rows(Kind.INSERT, request, how.layout, current, clock)
         planned = (
             statements.keep_text(self.request, self.model.reading.text),
             self._committed(rows, after, current),

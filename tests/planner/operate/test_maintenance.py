@@ -7,15 +7,18 @@ from dataclasses import replace
 import pytest
 
 from python_ivm.errors import InvalidModel
-from python_ivm.operate.maintenance import FILE, Maintenance, maintenance
+from python_ivm.operate.maintenance import Maintenance, maintenance
 from python_ivm.operate.records import records
+from python_ivm.optimize.cost import FILE, RANGE, Execution
 from python_ivm.refresh.metadata.versions import state_history
 from python_ivm.refresh.statement import Kind, Strategy
-from python_ivm.sources.history import Commit, Detail
+from python_ivm.sources.history import Commit, DataFile, Detail
+from python_ivm.state.storage import Storage
 from tests.planner.lake import Lake
 
 SUMS = "select k, sum(v) as t from s.x group by k"
 STATE = ("s", "sums__ivm_state")
+CLUSTERED = Storage(cluster_by=("K",))
 DAY = 86_400_000
 BUILT = 1_000
 
@@ -46,10 +49,10 @@ def done(planned: Maintenance) -> list[str]:
     return [s.sql.split()[0] for s in planned.statements]
 
 
-def refresh(lake: Lake, times: int) -> None:
+def refresh(lake: Lake, times: int, storage: Storage | None = None) -> None:
     for value in range(times):
         lake.change("x", insert=[(1, value)])
-        lake.run("sums", SUMS)
+        lake.run("sums", SUMS, storage=storage or Storage())
 
 
 def maintain(lake: Lake, now: int = BUILT + DAY, **more: bool) -> None:
@@ -85,6 +88,55 @@ def test_files_that_are_few_or_large_stay(
     files(xs, monkeypatch, number, size)
     refresh(xs, 17)
     assert done(need(xs)) == []
+
+
+def clustered(lake: Lake, *ends: tuple[int, int], size: int = 2**30) -> None:
+    """Cluster the state by its key; its files have these lowest and highest ones."""
+    lake.run("sums", SUMS, storage=CLUSTERED, full_refresh=True)
+    detail = lake.detail
+    found = [DataFile(1, {"k": low}, {"k": high}) for low, high in ends]
+
+    def counted(parts: tuple[str, ...]) -> Detail | None:
+        told = detail(parts)
+        return told and replace(told, files=len(found), bytes=size)
+
+    lake.detail = counted  # type: ignore[method-assign]
+    lake.files = lambda parts: found  # type: ignore[method-assign]
+
+
+def optimized(planned: Maintenance) -> list[tuple[str, Execution]]:
+    return [(s.sql, s.execution) for s in planned.statements if s.sql.startswith("OPTIMIZE")]
+
+
+def test_a_clustered_build_needs_nothing(xs: Lake) -> None:
+    clustered(xs, *((n, n + 1) for n in range(60)))
+    refresh(xs, 17, CLUSTERED)
+    assert done(need(xs)) == [], "60 files of one GiB are wide enough, if each has a range"
+    assert optimized(need(xs, forced=True)) == []
+
+
+def test_a_state_that_was_clustered_later_is_laid_out(xs: Lake) -> None:
+    clustered(xs, (0, 90), (1, 99))
+    assert done(need(xs)) == [], "it was built just now"
+    forced = need(xs, forced=True)
+    assert optimized(forced) == [("OPTIMIZE s.sums__ivm_state FULL", Execution.CLUSTERING)]
+    assert "a value of k lies in 2 of its 2 files" in forced.told
+    refresh(xs, 17, CLUSTERED)
+    assert done(need(xs)) == ["OPTIMIZE", "MERGE"]
+
+
+def test_a_small_state_is_not_laid_out(xs: Lake) -> None:
+    clustered(xs, (0, 90), (1, 99), size=3 * RANGE)
+    refresh(xs, 17, CLUSTERED)
+    assert done(need(xs)) == []
+    assert len(optimized(need(xs, forced=True))) == 1, "unless one asks for it"
+
+
+def test_many_files_of_a_clustered_state_are_written_together_into_narrow_ones(xs: Lake) -> None:
+    clustered(xs, *((n, n + 1) for n in range(200)), size=RANGE)
+    assert optimized(need(xs, forced=True)) == [
+        ("OPTIMIZE s.sums__ivm_state", Execution.CLUSTERING)
+    ]
 
 
 def test_files_without_use_go_once_a_week(xs: Lake) -> None:

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from python_ivm.errors import InvalidModel
+from python_ivm.optimize.cost import Execution
 from python_ivm.refresh.request import OnConfigurationChange, Options
-from python_ivm.refresh.statement import Kind, Refresh
+from python_ivm.refresh.statement import Kind, Refresh, Statement
 from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.state.bookmark import Bookmark
 from python_ivm.state.storage import Storage
@@ -50,6 +51,10 @@ def build(refresh: Refresh) -> str:
     return statement.sql
 
 
+def written(refresh: Refresh) -> list[Statement]:
+    return [s for s in refresh.statements if s.writes_data]
+
+
 def altered(refresh: Refresh) -> list[str]:
     found = [s.sql for s in refresh.statements if s.kind is Kind.ALTER]
     assert all(sql.startswith("ALTER TABLE s.m__ivm_state ") for sql in found)
@@ -76,6 +81,52 @@ def test_a_state_is_stored_as_the_config_says(
 ) -> None:
     assert f"USING delta\n{clause}\nTBLPROPERTIES" in build(lake.run("m", sql, storage=storage))
     assert lake.run("m", sql, storage=storage).statements == ()
+
+
+@pytest.mark.parametrize(
+    ("sql", "columns", "order"),
+    [
+        (BAG, ["w", "v"], "`w`, `v`"),
+        (GROUPED, ["n"], "`__ivm_count__`"),
+        ("select /*+ BROADCAST(x) */ w as `a b` from s.x", ["a b"], "`__ivm_col_1__`"),
+        (GROUPED.replace("select", "select /*+ REPARTITION(mean) */"), ["w"], "`w`"),
+    ],
+)
+def test_each_file_of_a_clustered_state_gets_a_range(
+    lake: Lake, sql: str, columns: list[str], order: str
+) -> None:
+    (built,) = written(lake.run("m", sql, storage=of(liquid_clustered_by=columns)))
+    _, _, body = built.sql.partition("\nAS\n")
+    ranges = order if "group by" in sql else f"{order}, __ivm_hash__"
+    assert body.startswith(f"SELECT /*+ REPARTITION_BY_RANGE({ranges}) */ *\nFROM (\n")
+    assert body.endswith(f"\n) AS state\nSORT BY {order}")
+    assert built.execution is Execution.LAID_OUT
+
+
+@pytest.mark.parametrize(
+    ("sql", "storage"),
+    [
+        (BAG, of()),
+        (BAG, of(partition_by="k")),
+        ("select /*+ COALESCE(1) */ k, v, w from s.x", of(liquid_clustered_by="k")),
+        (PLAIN, of(liquid_clustered_by="n")),
+    ],
+)
+def test_other_states_are_written_as_they_are_computed(
+    lake: Lake, sql: str, storage: Storage
+) -> None:
+    (built,) = written(lake.run("m", sql, storage=storage))
+    assert "BY_RANGE" not in built.sql and "SORT BY" not in built.sql
+    assert built.execution is Execution.USUAL
+
+
+def test_the_first_rows_of_a_model_that_reads_its_own_get_ranges(lake: Lake) -> None:
+    sql = "select k, v from s.x union select k, v from s.m"
+    lake.run("m", sql, storage=of(liquid_clustered_by=["V"]))
+    built, rows = (s for s in lake.executed if s.writes_data)
+    assert "BY_RANGE" not in built.sql, "it has no rows yet"
+    assert rows.kind is Kind.INSERT and rows.sql.endswith("SORT BY `v`")
+    assert rows.execution is Execution.LAID_OUT
 
 
 @pytest.mark.parametrize(

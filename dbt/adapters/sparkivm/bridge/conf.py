@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.sparkivm.connection.session import AnySession
-from python_ivm.optimize.cost import Execution
+from python_ivm.optimize.cost import FILE, RANGE, ROWS, Execution
 
 
 class Conf(Protocol):
@@ -89,10 +89,27 @@ _WITHOUT_CODE = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
+_OPTIMIZE = "spark.databricks.delta.optimize.{}FileSize"
+_FILES = {
+    "spark.sql.files.maxRecordsPerFile": "0",
+    _OPTIMIZE.format("min"): str(2**30),
+    _OPTIMIZE.format("max"): str(2**30),
+}
+"""The defaults of what says how large files are. Another value is the user's, and stays."""
+
+
+def _optimized(size: int) -> Mapping[str, str]:
+    """OPTIMIZE makes files of this size, and leaves those alone that have half of it."""
+    return {_OPTIMIZE.format("min"): str(size // 2), _OPTIMIZE.format("max"): str(size)}
+
+
 EXECUTIONS: Mapping[Execution, Mapping[str, str]] = {
     Execution.USUAL: {},
     Execution.INTERPRETED: _WITHOUT_CODE,
     Execution.PLANNED_ONCE: {**_WITHOUT_CODE, "spark.sql.adaptive.enabled": "false"},
+    Execution.LAID_OUT: {"spark.sql.files.maxRecordsPerFile": str(ROWS)},
+    Execution.COMPACTING: _optimized(FILE),
+    Execution.CLUSTERING: _optimized(RANGE),
 }
 """What Spark is told for a statement that is to be executed so."""
 
@@ -155,8 +172,10 @@ def known(conf: Conf, key: str) -> str | None:
 
 
 def executed(conf: Conf, execution: Execution) -> AbstractContextManager[None]:
-    """Let Spark run a statement so (docs/decisions/0021)."""
-    return changed(conf, EXECUTIONS[execution])
+    """Let Spark run a statement so (docs/decisions/0021, 0075)."""
+    settings = EXECUTIONS[execution]
+    users = {key for key in settings if key in _FILES and known(conf, key) != _FILES[key]}
+    return changed(conf, {key: value for key, value in settings.items() if key not in users})
 
 
 _EXACT = {

@@ -235,7 +235,8 @@ class Refresher:
                 elif statement.kind is Kind.DROP_TABLE:
                     self._drop_table()
                 else:
-                    self._query(statement.sql)
+                    with executed(self._conf, statement.execution):
+                        self._query(statement.sql)
 
     def _looked_at_again(self, request: Request) -> Request:
         """The request with what stands under the view's name now."""
