@@ -47,6 +47,9 @@ _COLD = 1_000
 """So many milliseconds of a build do not count, but at most half of it: most builds are the first
 work of their process, which compiles code then. It is a guess, which counts until all rows were
 written by a refresh."""
+_TRIALS = 2
+"""So many refreshes that write all rows tell what it takes: the first one, whose code is compiled
+then, took up to twice as long as the next."""
 _TENTH = 1.1
 _MORE = 200
 """A way is taken instead of the usual one if it is expected to be faster by a tenth, and by so many
@@ -67,6 +70,25 @@ class Took(NamedTuple):
     rows: int | None
     refresh: int
     build: bool = False
+
+
+class Expected(NamedTuple):
+    """What both ways are expected to take.
+
+    Attributes:
+        anew: The milliseconds of writing all rows.
+        followed: Those of following the change.
+        is_trial: Whether the former are a guess, which is to be tried.
+    """
+
+    anew: float
+    followed: float
+    is_trial: bool = False
+
+    @property
+    def gains(self) -> bool:
+        """Whether enough is gained by writing all rows."""
+        return max(_TENTH * self.anew, self.anew + _MORE) < self.followed
 
 
 @dataclass(frozen=True)
@@ -103,23 +125,26 @@ class Timings:
             return replace(self, unseen=took)
         return self
 
-    def faster_anew(self, rows: int | None, refresh: int) -> tuple[float, float] | None:
+    def faster_anew(self, rows: int | None, refresh: int) -> Expected | None:
         """What both ways are expected to take, if to write all rows is the faster one; else None.
+
+        Of which only cold times are known, it is tried once it may be.
 
         Args:
             rows: How many rows changed of the sources that the query reads; None if not known.
             refresh: The number of the refresh that is planned.
-
-        Returns:
-            The milliseconds of writing all rows, and of following the change.
         """
         seen = [took for took in self._comparable() if _tells_of(took.rows, rows)]
         if len(seen) < _TRIED or not self.anew:
             return None
         rewrites = [took for took in self.anew if not took.build]
-        anew = _least(rewrites or self.anew, refresh)
+        known = rewrites or self.anew
         followed = _expected(seen, rows, refresh)
-        return (anew, followed) if max(_TENTH * anew, anew + _MORE) < followed else None
+        expected = Expected(_least(known, refresh), followed)
+        is_cold = len(rewrites) < _TRIALS
+        if not expected.gains and is_cold and _pays_a_trial(known, followed, refresh):
+            expected = Expected(_at_best(known), followed, is_trial=True)
+        return expected if expected.gains else None
 
     def may_be_unseen(self, rows: int | None, refresh: int) -> bool:
         """Whether to ask first if the query sees a change at all, before all rows are written.
@@ -154,6 +179,23 @@ def _least(alike: Sequence[Took], refresh: int) -> float:
     """
     age = refresh - max(took.refresh for took in alike) - 1
     return max(_AT_LEAST, _AGES**age) * min(map(_warm, alike))
+
+
+def _at_best(cold: Sequence[Took]) -> float:
+    """The milliseconds that a way may take of which only cold times are known."""
+    return _AT_LEAST * min(map(_warm, cold))
+
+
+def _pays_a_trial(cold: Sequence[Took], followed: float, refresh: int) -> bool:
+    """Whether it is time to try a way of which only cold times are known.
+
+    It is once the refreshes since then may have lost as much as a trial costs at worst: so all of
+    them cost at most twice what they would if one knew (ski rental; Karlin, Manasse, Rudolph and
+    Sleator, "Competitive snoopy caching", Algorithmica 3, 1988).
+    """
+    passed = refresh - max(took.refresh for took in cold) - 1
+    may_have_lost = passed * (followed - _at_best(cold))
+    return may_have_lost >= min(map(_warm, cold)) - followed
 
 
 def _warm(took: Took) -> float:

@@ -14,7 +14,7 @@ from python_ivm.optimize import predicate_ordering
 from python_ivm.optimize.cost import Cost
 from python_ivm.refresh.statement import Refresh, Strategy
 from python_ivm.sources.history import Detail
-from python_ivm.state.timings import Timings
+from python_ivm.state.timings import Expected, Timings
 from tests.planner.cases import MODEL, VIEW, Case, Round, apply, cases
 from tests.planner.compare import assert_same
 from tests.planner.lake import Lake, instant
@@ -153,7 +153,7 @@ def test_every_view_that_is_recomputed_equals_its_query(case: Case) -> None:
 def test_every_view_is_right_whose_rows_are_written_anew_at_some_refreshes(case: Case) -> None:
     note(case.told())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Timings, "faster_anew", lambda _, rows, n: (1.0, 2.0) if n % 2 else None)
+        patch.setattr(Timings, "faster_anew", lambda _, rows, n: Expected(1, 2) if n % 2 else None)
         patch.setattr(Lake, "detail", lambda *parts: Detail("", 1_000))
         check_by_duckdb(case)
 

@@ -6,14 +6,14 @@ import pytest
 
 from python_ivm.optimize.cost import Cost
 from python_ivm.refresh.planning import commits
-from python_ivm.state.timings import Timings
+from python_ivm.state.timings import Expected, Timings
 from tests.spark.workbench import Bench
 
 
 @pytest.fixture
 def rewritten(timings_count: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Times that tell so of every state."""
-    monkeypatch.setattr(Timings, "faster_anew", lambda *given: (1_000, 3_000))
+    monkeypatch.setattr(Timings, "faster_anew", lambda *given: Expected(1_000, 3_000))
 
 
 @pytest.mark.usefixtures("rewritten")
@@ -60,7 +60,7 @@ def test_models_above_do_nothing_if_no_row_differs(
     monkeypatch.setattr(Timings, "faster_anew", lambda *given: None)
     above.refresh("noop")
     bench.sql("insert into a values (5, 5)")
-    monkeypatch.setattr(Timings, "faster_anew", lambda *given: (1, 3))
+    monkeypatch.setattr(Timings, "faster_anew", lambda *given: Expected(1, 3))
     sums.refresh("recompute")
     monkeypatch.setattr(Timings, "faster_anew", lambda *given: None)
     assert above.refresh("incremental").response._message.startswith("incremental: +1 ~0 -0 ")
@@ -78,7 +78,7 @@ def test_deletion_vectors_stay_where_all_rows_are_written(
     sums.refresh("incremental")
     bench.sql("insert into a values (3, 1)")
     with monkeypatch.context() as patch:
-        patch.setattr(Timings, "faster_anew", lambda *given: (1_000, 3_000))
+        patch.setattr(Timings, "faster_anew", lambda *given: Expected(1_000, 3_000))
         sums.refresh("recompute")
     bench.sql("update a set v = 9 where k = 2")
     sums.refresh("incremental")

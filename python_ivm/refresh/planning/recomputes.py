@@ -66,13 +66,13 @@ class Recomputes(Builds):
         found = timings(self.model.found).faster_anew(self.changed_rows, bookmark.refresh + 1)
         if found is None:
             return None
-        anew, followed = found
-        pays_up_to = int((followed - anew) / _COMPARED * 2**20)
+        pays_up_to = int((found.followed - found.anew) / _COMPARED * 2**20)
         if not self._is_rewritable(bookmark, min(pays_up_to, _TIMED_BYTES)):
             return None
+        takes = "may take" if found.is_trial else "takes about"
         told = (
-            f"computing it takes about {anew / 1000:.1f} s, "
-            f"following the change about {followed / 1000:.1f} s"
+            f"computing it {takes} {found.anew / 1000:.1f} s, "
+            f"following the change about {found.followed / 1000:.1f} s"
         )
         return Reason("FASTER", told, False)
 
