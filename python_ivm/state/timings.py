@@ -78,17 +78,20 @@ class Expected(NamedTuple):
     Attributes:
         anew: The milliseconds of writing all rows.
         followed: Those of following the change.
-        is_trial: Whether the former are a guess, which is to be tried.
+        compared: Those that a model above takes to compare all rows with what they were.
+        is_trial: Whether the first are what it takes at best, which is to be tried.
     """
 
     anew: float
     followed: float
+    compared: float = 0
     is_trial: bool = False
 
     @property
     def gains(self) -> bool:
         """Whether enough is gained by writing all rows."""
-        return max(_TENTH * self.anew, self.anew + _MORE) < self.followed
+        least = max(_TENTH * self.anew, self.anew + _MORE)
+        return least < self.followed and self.anew + self.compared <= self.followed
 
 
 @dataclass(frozen=True)
@@ -125,14 +128,15 @@ class Timings:
             return replace(self, unseen=took)
         return self
 
-    def faster_anew(self, rows: int | None, refresh: int) -> Expected | None:
+    def faster_anew(self, rows: int | None, refresh: int, compared: float = 0) -> Expected | None:
         """What both ways are expected to take, if to write all rows is the faster one; else None.
 
-        Of which only cold times are known, it is tried once it may be.
+        If only cold times of it are known, it is tried once that may pay.
 
         Args:
             rows: How many rows changed of the sources that the query reads; None if not known.
             refresh: The number of the refresh that is planned.
+            compared: The milliseconds that a model above takes to compare all rows.
         """
         seen = [took for took in self._comparable() if _tells_of(took.rows, rows)]
         if len(seen) < _TRIED or not self.anew:
@@ -140,10 +144,11 @@ class Timings:
         rewrites = [took for took in self.anew if not took.build]
         known = rewrites or self.anew
         followed = _expected(seen, rows, refresh)
-        expected = Expected(_least(known, refresh), followed)
-        is_cold = len(rewrites) < _TRIALS
-        if not expected.gains and is_cold and _pays_a_trial(known, followed, refresh):
-            expected = Expected(_at_best(known), followed, is_trial=True)
+        expected = Expected(_least(known, refresh), followed, compared)
+        if not expected.gains and len(rewrites) < _TRIALS:
+            at_best = Expected(_AT_LEAST * _warm(known[-1]), followed, compared, is_trial=True)
+            if _pays(at_best, known[-1], refresh):
+                expected = at_best
         return expected if expected.gains else None
 
     def may_be_unseen(self, rows: int | None, refresh: int) -> bool:
@@ -181,21 +186,17 @@ def _least(alike: Sequence[Took], refresh: int) -> float:
     return max(_AT_LEAST, _AGES**age) * min(map(_warm, alike))
 
 
-def _at_best(cold: Sequence[Took]) -> float:
-    """The milliseconds that a way may take of which only cold times are known."""
-    return _AT_LEAST * min(map(_warm, cold))
+def _pays(at_best: Expected, cold: Took, refresh: int) -> bool:
+    """Whether it is time to try a way of which only a cold time is known.
 
-
-def _pays_a_trial(cold: Sequence[Took], followed: float, refresh: int) -> bool:
-    """Whether it is time to try a way of which only cold times are known.
-
-    It is once the refreshes since then may have lost as much as a trial costs at worst: so all of
-    them cost at most twice what they would if one knew (ski rental; Karlin, Manasse, Rudolph and
-    Sleator, "Competitive snoopy caching", Algorithmica 3, 1988).
+    It is once the refreshes since then may have lost as much as a trial costs. So until it is
+    known which way is the faster one, no more is lost than about twice what a trial costs, if it
+    takes no longer than the cold time did (ski rental; Karlin, Manasse, Rudolph and Sleator,
+    "Competitive snoopy caching", Algorithmica 3, 1988, section 2).
     """
-    passed = refresh - max(took.refresh for took in cold) - 1
-    may_have_lost = passed * (followed - _at_best(cold))
-    return may_have_lost >= min(map(_warm, cold)) - followed
+    each = at_best.followed - at_best.anew - at_best.compared
+    trial = cold.milliseconds + at_best.compared - at_best.followed
+    return (refresh - cold.refresh - 1) * each >= trial
 
 
 def _warm(took: Took) -> float:

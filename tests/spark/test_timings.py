@@ -23,7 +23,7 @@ def test_all_rows_are_written_and_models_above_follow_those_that_differ(bench: B
     bag = bench.view("select v, d from a where k > 1")
     above = bench.view(f"select k, s + 1 as s, d from {sums.name} where s > 0")
     bench.sql("insert into a values (3, 1, 0D)", "update a set v = 9 where k = 1")
-    expected = "computing it takes about 1.0 s, following the change about 3.0 s"
+    expected = "computing it takes about 1.0 s, following the change takes about 3.0 s"
     told = f"from a@1→3; {expected}"
     first = sums.refresh("recompute").response
     assert first._message == f"recompute (FASTER): 3 rows {told}"

@@ -63,16 +63,19 @@ class Recomputes(Builds):
 
     def _faster_anew(self, bookmark: Bookmark) -> Reason | None:
         """Why all rows of the state are written, though what changed could be followed."""
-        found = timings(self.model.found).faster_anew(self.changed_rows, bookmark.refresh + 1)
+        learned, number = timings(self.model.found), bookmark.refresh + 1
+        if not learned.faster_anew(self.changed_rows, number):
+            return None
+        if not self._is_rewritable(bookmark, _TIMED_BYTES):
+            return None
+        compared = _COMPARED * (self.model.size(STATE) or 0) / 2**20
+        found = learned.faster_anew(self.changed_rows, number, compared)
         if found is None:
             return None
-        pays_up_to = int((found.followed - found.anew) / _COMPARED * 2**20)
-        if not self._is_rewritable(bookmark, min(pays_up_to, _TIMED_BYTES)):
-            return None
-        takes = "may take" if found.is_trial else "takes about"
+        takes = "may take only" if found.is_trial else "takes about"
         told = (
             f"computing it {takes} {found.anew / 1000:.1f} s, "
-            f"following the change about {found.followed / 1000:.1f} s"
+            f"following the change takes about {found.followed / 1000:.1f} s"
         )
         return Reason("FASTER", told, False)
 
