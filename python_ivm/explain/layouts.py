@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 from python_ivm.optimize.analysis.provenance import Key
 from python_ivm.optimize.analysis.zone_maps import ColumnLayout
-from python_ivm.optimize.cost import SMALL
+from python_ivm.optimize.cost import RANGE, SMALL
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.statements import QUERY
 from python_ivm.render.sources import relation_name
@@ -63,7 +63,8 @@ def _of_files(source: str, columns: Collection[str], model: Model, layout: Layou
     for column in known:
         how = _clustering(source, column, model, layout)
         if how:
-            yield f"If it were clustered by {column}, a value would lie in about one of them:"
+            where = f"one file of {_told(RANGE)}" if CLUSTERS in how else "one of them"
+            yield f"If it were clustered by {column}, a value would lie in about {where}:"
             yield f"  {how}"
             return
 
