@@ -192,7 +192,7 @@ def _pays(at_best: Expected, cold: Took, refresh: int) -> bool:
     It is once the refreshes since then may have lost as much as a trial costs. So until it is
     known which way is the faster one, no more is lost than about twice what a trial costs, if it
     takes no longer than the cold time did (ski rental; Karlin, Manasse, Rudolph and Sleator,
-    "Competitive snoopy caching", Algorithmica 3, 1988, section 2).
+    "Competitive snoopy caching", Algorithmica 3, 1988).
     """
     each = at_best.followed - at_best.anew - at_best.compared
     trial = cold.milliseconds + at_best.compared - at_best.followed
