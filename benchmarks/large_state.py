@@ -32,7 +32,7 @@ def run(workspace: Workspace, rounds: int) -> Iterator[list[dict[str, Any]]]:
         SystemExit: a view is wrong afterwards.
     """
     sql = workspace.sql
-    # Or each change would copy the table, as it does not measure.
+    # Else each change, which is not measured, would copy the whole table.
     sql(f"alter table {_LINEITEM} set tblproperties (delta.enableDeletionVectors = true)")
     samples = [_built(workspace, model) for model in MODELS]
     samples.append(_rebuilt(workspace))

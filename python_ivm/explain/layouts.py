@@ -80,7 +80,7 @@ def _clustering(source: str, column: str, model: Model, layout: Layout) -> str:
         shown = next((shown for shown, kept in stored.items() if kept == column), "")
     if not shown or shown.startswith("__ivm"):
         return ""
-    return f"{CLUSTERS}: {shown} (config of its model), then dbt-sparkivm maintain --force"
+    return f"{CLUSTERS}: {shown} (config of its model); dbt run; dbt-sparkivm maintain --force"
 
 
 def _name(source: str, model: Model) -> str:

@@ -231,13 +231,11 @@ def write_rows(
         sources: The sources at the versions to read.
         clock: The clock if the query asks it.
     """
-    body, execution = state_query(layout, sources, clock), Execution.USUAL
-    verb = "INSERT OVERWRITE"  # of a small state
-    if kind is Kind.INSERT:
-        verb = "INSERT INTO"
-        body, execution = _laid_out(body, request, layout)
-    name = relation_name(request.state)
-    return Statement(kind, f"{verb} {name} BY NAME\n{body}", execution=execution)
+    body, name = state_query(layout, sources, clock), relation_name(request.state)
+    if kind is Kind.REWRITE:  # of a small state
+        return Statement(kind, f"INSERT OVERWRITE {name} BY NAME\n{body}")
+    body, execution = _laid_out(body, request, layout)
+    return Statement(kind, f"INSERT INTO {name} BY NAME\n{body}", execution=execution)
 
 
 def plain_statements(

@@ -36,12 +36,17 @@ def _hint(query: exp.Query, layout: Layout) -> None:
             relation = exp.to_identifier(name, quoted=True)
             _add_hints(select, [(how, [relation]) for how in joins.get(name, ())])
     if isinstance(query, exp.Select):
-        _add_hints(query, [found for h in layout.hints.partitions if (found := _stored(h, layout))])
+        _add_hints(query, _partitions(layout))
 
 
 def is_divided(layout: Layout) -> bool:
     """Whether the model's hints say how to divide a build's rows among files."""
-    return any(_stored(hint, layout) for hint in layout.hints.partitions)
+    return bool(_partitions(layout))
+
+
+def _partitions(layout: Layout) -> list[tuple[str, list[exp.Expr]]]:
+    """The model's hints of how to divide rows, over the state's columns."""
+    return [found for h in layout.hints.partitions if (found := _stored(h, layout))]
 
 
 def _stored(hint: Hint, layout: Layout) -> tuple[str, list[exp.Expr]] | None:

@@ -65,7 +65,7 @@ class Recomputes(Builds):
         """Why all rows of the state are written, though what changed could be followed."""
         learned, number = timings(self.model.found), bookmark.refresh + 1
         if not learned.faster_anew(self.changed_rows, number):
-            return None
+            return None  # before the size of the state is asked for
         if not self._is_rewritable(bookmark, _TIMED_BYTES):
             return None
         compared = _COMPARED * (self.model.size(STATE) or 0) / 2**20

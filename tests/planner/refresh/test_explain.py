@@ -154,7 +154,7 @@ def test_the_state_of_another_model_is_clustered_by_that_ones_config(
     monkeypatch.setattr(lake, "files", lambda parts: files)
     lake.size_of = {"m1__ivm_state": 100 * 2**20}.get
     text = told(lake, "select m1.k, x.v from s.m1 join s.x on x.k = m1.k").split(LAYOUTS)[1]
-    advice = "liquid_clustered_by: k (config of its model), then dbt-sparkivm maintain --force"
+    advice = "liquid_clustered_by: k (config of its model); dbt run; dbt-sparkivm maintain --force"
     gain = "If it were clustered by k, a value would lie in about one file of 16 MiB:"
     assert f"    {gain}\n      {advice}\n" in text
 
