@@ -72,23 +72,15 @@ def maintenance(
         return Maintenance(told="its state is a clone, whose files are the other one's")
     told = bookmark.told or Told("", "")
     detail = warehouse.detail(request.state)
-    clusters = Storage.of_value(bookmark.storage).cluster_by
-    size = RANGE if clusters else FILE
-    due = forced or bookmark.refresh - (told.optimized or 0) >= _REFRESHES
-    some = 1 if forced else _SOME_FILES
-    stays = due and bookmark.maintained  # else the next refresh writes it anew
-    large = forced or (detail is not None and (detail.bytes or 0) >= _MANY_RANGES * RANGE)
-    spread = _is_spread(request, warehouse, clusters) if clusters and stays and large else ""
-    small = spread or (_is_in_pieces(detail, size, some) if due else "")
+    optimize = _optimize(request, warehouse, bookmark, detail, forced)
     old = forced or told.vacuumed is None or now - told.vacuumed >= _RETENTION
     planned: list[Statement] = []
     done = []
     name = relation_name(request.state)
-    if small:
-        how = Execution.CLUSTERING if clusters else Execution.COMPACTING
-        sql = f"OPTIMIZE {name} FULL" if spread else f"OPTIMIZE {name}"
-        planned.append(Statement(Kind.TIDY, sql, execution=how))
-        done.append(f"OPTIMIZE ({small})")
+    if optimize is not None:
+        statement, why = optimize
+        planned.append(statement)
+        done.append(f"OPTIMIZE ({why})")
     if old:
         planned.append(Statement(Kind.TIDY, f"VACUUM {name}"))
         done.append("VACUUM (of files that no version of the last week needs)")
@@ -96,11 +88,33 @@ def maintenance(
         return Maintenance(told=_nothing(detail))
     told = replace(
         told,
-        optimized=bookmark.refresh + 1 if small else told.optimized,
+        optimized=bookmark.refresh + 1 if optimize else told.optimized,
         vacuumed=now if old else told.vacuumed,
     )
     planned.append(_kept(request, found, bookmark, told))
     return Maintenance(tuple(planned), ", ".join(done))
+
+
+def _optimize(
+    request: Request, warehouse: Warehouse, bookmark: Bookmark, detail: Detail | None, forced: bool
+) -> tuple[Statement, str] | None:
+    """The statement that writes the state's files anew, and why; None if they may stay."""
+    last = (bookmark.told.optimized if bookmark.told else None) or 0
+    if not forced and bookmark.refresh - last < _REFRESHES:
+        return None
+    name = relation_name(request.state)
+    clusters = Storage.of_value(bookmark.storage).cluster_by
+    some = 1 if forced else _SOME_FILES
+    if not clusters:
+        compact = Statement(Kind.TIDY, f"OPTIMIZE {name}", execution=Execution.COMPACTING)
+        why = _is_in_pieces(detail, FILE, some)
+        return (compact, why) if why else None
+    large = forced or (detail is not None and (detail.bytes or 0) >= _MANY_RANGES * RANGE)
+    # What is not maintained is written anew by the next refresh.
+    spread = _is_spread(request, warehouse, clusters) if large and bookmark.maintained else ""
+    why = spread or _is_in_pieces(detail, RANGE, some)
+    sql = f"OPTIMIZE {name} FULL" if spread else f"OPTIMIZE {name}"
+    return (Statement(Kind.TIDY, sql, execution=Execution.CLUSTERING), why) if why else None
 
 
 def _is_in_pieces(detail: Detail | None, size: int, some: int) -> str:
