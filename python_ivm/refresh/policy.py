@@ -64,10 +64,17 @@ def refuse_under_strict(request: Request, reason: Reason, feeds: Reason | None) 
     raise Unsupported(
         f"ivm_policy is strict, but the model would be computed from all rows "
         f"({refused.code}): {refused.words}",
-        hint="Change the model, or set ivm_policy: auto."
-        if refused.code in _OF_THE_QUERY
-        else "Change the model or its source, or run once with --full-refresh.",
+        hint=_what_to_do(refused, feeds),
     )
+
+
+def _what_to_do(refused: Reason, feeds: Reason | None) -> str:
+    """What helps under ``strict``: a rebuild does not, if the next change cannot be followed."""
+    if refused.code in _OF_THE_QUERY:
+        return "Change the model, or set ivm_policy: auto."
+    if feeds is not None:
+        return "Give the source a change feed, or set ivm_policy: auto."
+    return "Change the model or its source, or run once with --full-refresh."
 
 
 def warning(request: Request, reason: Reason, feeds: Reason | None, done: str) -> str | None:

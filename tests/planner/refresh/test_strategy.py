@@ -663,6 +663,15 @@ def test_a_source_without_a_change_feed_is_told_on_the_first_build(xs: OddLake) 
         xs.run("n", SQL, **under(Policy.STRICT))
 
 
+def test_under_strict_no_rebuild_is_advised_where_it_would_be_refused_too(xs: OddLake) -> None:
+    xs.run("m", SQL)
+    xs.without_feed.add("x")
+    for name, full_refresh in (("n", False), ("m", True)):
+        with pytest.raises(Unsupported, match="CHANGE_FEED_OFF") as refused:
+            xs.run(name, SQL, full_refresh=full_refresh, **under(Policy.STRICT))
+        assert refused.value.hint == "Give the source a change feed, or set ivm_policy: auto."
+
+
 def test_a_change_feed_may_be_switched_on(xs: OddLake) -> None:
     xs.without_feed.add("x")
     first = xs.run("m", SQL, **under(Policy.STRICT, enable_change_feed=True))
