@@ -33,11 +33,12 @@ shop:
         spark.hadoop.hive.metastore.uris: thrift://metastore.example.com:9083
 ```
 
-hadoop-aws is of the version that PySpark's own `hadoop-client-api` has: 3.3.4 for Spark 3.5,
-3.5.0 for 4.2. Delta's JAR is added to what `spark.jars.packages` names. Delta's log on S3 takes
-one writing Spark at a time by default: its `S3SingleDriverLogStore` lets no two commits of one
-driver collide, and knows nothing of other drivers. Several that write one table need [Delta's
-store with DynamoDB](https://docs.delta.io/latest/delta-storage.html), which was never run here.
+Take the version of hadoop-aws that PySpark's own `hadoop-client-api` has: 3.3.4 for Spark 3.5,
+3.5.0 for 4.2. The adapter adds Delta's JAR to `spark.jars.packages`. By default only one Spark at a
+time may write a Delta table on S3: Delta's `S3SingleDriverLogStore` keeps two commits of one
+driver from colliding, but knows nothing of other drivers. Several that write one table need
+[Delta's store with DynamoDB](https://docs.delta.io/latest/delta-storage.html), which was never
+run here.
 
 `make test-s3` runs moto's endpoint on loopback, and dbt on it: a build, refreshes, and runs that
 die before and after their `MERGE`. No test runs on AWS.

@@ -1,7 +1,7 @@
 """Full outer join: changed rows with their matches, and rows whose only match came or went.
 
 Δ(A⟗B) = ΔA⟕B_post + rows of B_post that A leaves alone + ΔB⟕A_pre + rows of A_pre that B leaves
-alone: first A changes beside the new B, then B beside the old A. Rows that are left alone are the
+alone: first B changes beside the old A, then A beside the new B. Rows that are left alone are the
 dangling rows of Nagata et al., §3.3, found by the join's condition, with the
 multiplicity of their copies.
 
