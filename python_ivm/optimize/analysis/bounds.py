@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from sqlglot import exp
 
@@ -13,12 +15,23 @@ from python_ivm.algebra.nodes import Filter, Join, LeftJoin, Node, SemiJoin
 from python_ivm.optimize.analysis.provenance import DATE, WHOLE_NUMBERS
 
 BOUNDS = "bounds"
-"""The mark of a condition that was added: the :class:`Bound` that it states."""
+"""The mark of a condition that was added, on its first choice: the :class:`Bound` it states."""
 _FEW = 1_000
 """So many values are few, if they are not listed."""
 _MOST_NODES = 50
 """Up to so many values of a list are nodes of the expression."""
+_MOST_INTERVALS = 16
+"""Into so many intervals a range is cut at most."""
+_NARROW = 0.01
+"""Of more values, gaps up to this part of the whole range are not worth a cut."""
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+
+Value = int | str
+"""A whole number, or a date as text, year first."""
+Interval = tuple[Value, Value]
+"""From where to where, both among them."""
+Ordinals = tuple[int, int]
+"""The same of whole numbers, or of days by their ordinals."""
 
 
 @dataclass(frozen=True)
@@ -26,22 +39,26 @@ class Bound:
     """That a column is one of some literals, or lies between two.
 
     Attributes:
-        lowest: The lowest value that it may have; of a day its ordinal.
-        highest: The highest one.
-        listed: How many values are listed; None if all between these two may be.
+        intervals: From where to where its values lie, the lowest first, none over another.
+        listed: How many values are listed; None if all in the intervals may be.
         joined: Whether right there, to keys of what changed: there is neither a group nor a
             partition nor a union between these and the table, nor another table.
     """
 
-    lowest: int
-    highest: int
+    intervals: tuple[Ordinals, ...]
     listed: int | None = None
     joined: bool = True
+
+    def __deepcopy__(self, memo: object) -> Bound:
+        """Itself: each copy of a condition copies its marks, and this one does not change."""
+        return self
 
     @property
     def values(self) -> int:
         """How many values are left."""
-        return self.highest - self.lowest + 1 if self.listed is None else self.listed
+        if self.listed is not None:
+            return self.listed
+        return sum(high - low + 1 for low, high in self.intervals)
 
     @property
     def is_few(self) -> bool:
@@ -55,15 +72,15 @@ class Range:
 
     Attributes:
         kind: Their Spark type.
-        lowest: The lowest one: a whole number, or a date as text, year first.
+        lowest: The lowest one.
         highest: The highest one.
         each: All of them, sorted; None if they are many.
     """
 
     kind: str
-    lowest: int | str
-    highest: int | str
-    each: tuple[int | str, ...] | None = None
+    lowest: Value
+    highest: Value
+    each: tuple[Value, ...] | None = None
 
     @staticmethod
     def of(kind: str | None, texts: Iterable[str | None], every: bool) -> Range | None:
@@ -77,7 +94,7 @@ class Range:
         given = [text for text in texts if text is not None]
         if kind is None or not given:
             return None
-        values: set[int | str]
+        values: set[Value]
         if kind in WHOLE_NUMBERS:
             values = {int(text) for text in given}
         elif kind == DATE and all(map(_is_date, given)):
@@ -108,23 +125,34 @@ class Range:
             or_null: Whether it may be NULL, too, as an equality may take that for a key.
             of_change: Whether the values are keys of a change themselves.
         """
-        null = exp.Is(this=column.copy(), expression=exp.Null())
         if self.each == ():
-            return [null if or_null else exp.false()]
-        conditions: list[exp.Expr] = []
-        if self.lowest == self.highest:
-            conditions.append(exp.EQ(this=column.copy(), expression=self._literal(self.lowest)))
-        else:
-            low, high = self._literal(self.lowest), self._literal(self.highest)
-            conditions.append(exp.Between(this=column.copy(), low=low, high=high))
-        if self.each is not None and not self._without_gaps():
-            conditions.append(exp.In(this=column.copy(), expressions=self._listed(self.each)))
+            return [_is_null(column) if or_null else exp.false()]
+        choices = [[self._within(column, *interval) for interval in self.intervals]]
+        if self.each is not None and sum(map(_width, self.intervals)) > len(self.each):
+            choices.append([exp.In(this=column.copy(), expressions=self._listed(self.each))])
         bound = self.bound(of_change)
-        for condition in conditions:
-            condition.meta[BOUNDS] = bound
-        if not or_null:
-            return conditions
-        return [exp.paren(exp.or_(c, null.copy(), copy=False), copy=False) for c in conditions]
+        for first, *_ in choices:
+            first.meta[BOUNDS] = bound
+        if or_null:
+            choices = [[*choice, _is_null(column)] for choice in choices]
+        return [exp.or_(*choice, copy=False) for choice in choices]
+
+    @cached_property
+    def intervals(self) -> list[Interval]:
+        """From where to where values lie: the whole range, cut where the gaps are widest.
+
+        Delta leaves out files by the lowest and the highest value of a list, but takes each of
+        several intervals by itself.
+        """
+        whole = (self.lowest, self.highest)
+        if self.each is None:
+            return [whole]
+        narrow = _width(whole) * _NARROW if len(self.each) > _MOST_INTERVALS else 0
+        gaps = [gap for gap in itertools.pairwise(self.each) if _width(gap) > max(2, narrow)]
+        widest = sorted(sorted(gaps, key=_width)[1 - _MOST_INTERVALS :])
+        starts = [self.lowest, *(after for _, after in widest)]
+        ends = [*(before for before, _ in widest), self.highest]
+        return list(zip(starts, ends, strict=True))
 
     def bound(self, of_change: bool) -> Bound:
         """What the conditions state.
@@ -132,29 +160,43 @@ class Range:
         Args:
             of_change: Whether the values are keys of a change themselves.
         """
-        lowest, highest = (
-            value if isinstance(value, int) else dt.date.fromisoformat(value).toordinal()
-            for value in (self.lowest, self.highest)
-        )
-        return Bound(lowest, highest, None if self.each is None else len(self.each), of_change)
+        listed = None if self.each is None else len(self.each)
+        return Bound(tuple(map(_ordinals, self.intervals)), listed, of_change)
 
-    def _without_gaps(self) -> bool:
-        low, high = self.lowest, self.highest
-        if low == high or self.each is None:
-            return True
-        return isinstance(low, int) and isinstance(high, int) and high - low < len(self.each)
+    def _within(self, column: exp.Expr, low: Value, high: Value) -> exp.Expr:
+        if low == high:
+            return exp.EQ(this=column.copy(), expression=self._literal(low))
+        return exp.Between(this=column.copy(), low=self._literal(low), high=self._literal(high))
 
-    def _listed(self, values: Sequence[int | str]) -> list[exp.Expr]:
+    def _listed(self, values: Sequence[Value]) -> list[exp.Expr]:
         """Values as literals; of many one text, as each plan and its SQL copies them many times."""
         if len(values) <= _MOST_NODES:
             return [self._literal(value) for value in values]
         shape = "{}" if isinstance(values[0], int) else "CAST('{}' AS DATE)"
         return [exp.var(", ".join(map(shape.format, values)))]
 
-    def _literal(self, value: int | str) -> exp.Expr:
+    def _literal(self, value: Value) -> exp.Expr:
         if isinstance(value, int):
             return exp.convert(value)
         return exp.cast(exp.Literal.string(value), DATE)
+
+
+def _is_null(column: exp.Expr) -> exp.Expr:
+    return exp.Is(this=column.copy(), expression=exp.Null())
+
+
+def _ordinals(interval: Interval) -> Ordinals:
+    low, high = (
+        value if isinstance(value, int) else dt.date.fromisoformat(value).toordinal()
+        for value in interval
+    )
+    return low, high
+
+
+def _width(interval: Interval) -> int:
+    """How many values an interval has."""
+    low, high = _ordinals(interval)
+    return high - low + 1
 
 
 def _is_date(text: str) -> bool:
@@ -166,6 +208,18 @@ def _is_date(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def either(bounds: Sequence[Bound]) -> Bound:
+    """A bound that holds where any of several does."""
+    intervals: list[Ordinals] = []
+    for low, high in sorted(interval for bound in bounds for interval in bound.intervals):
+        if intervals and low <= intervals[-1][1]:
+            low, high = intervals[-1][0], max(high, intervals.pop()[1])
+        intervals.append((low, high))
+    listed = [bound.values for bound in bounds if bound.is_few]
+    few = sum(listed) if len(listed) == len(bounds) else None
+    return Bound(tuple(intervals), few, joined=False)
 
 
 def bound_of(condition: exp.Expr) -> Bound | None:

@@ -7,7 +7,7 @@ equalities, to the tables that have it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -17,7 +17,7 @@ from python_ivm.algebra.columns import ColumnRef, Named
 from python_ivm.algebra.conditions import conjuncts
 from python_ivm.algebra.nodes import At, Node
 from python_ivm.algebra.walks import OncePerNode
-from python_ivm.optimize.analysis.bounds import BOUNDS, Bound
+from python_ivm.optimize.analysis.bounds import BOUNDS, Bound, either
 from python_ivm.optimize.analysis.provenance import equalities
 
 
@@ -196,7 +196,7 @@ class _Reads:
                 every = [self._known(part) for part in node.parts]
                 places = zip(node.schema, *(part.schema for part in node.parts), strict=True)
                 return {
-                    own: _either([known[c] for c, known in zip(columns, every, strict=True)])
+                    own: either([known[c] for c, known in zip(columns, every, strict=True)])
                     for own, *columns in places
                     if all(c in known for c, known in zip(columns, every, strict=True))
                 }
@@ -246,16 +246,6 @@ def _both(one: Bounds, other: Bounds) -> Bounds:
 def _tighter(one: Bound, other: Bound) -> Bound:
     tighter = min(one, other, key=lambda bound: (not bound.is_few, bound.values))
     return replace(tighter, joined=one.joined or other.joined)
-
-
-def _either(bounds: Sequence[Bound]) -> Bound:
-    """One that holds where any of several does."""
-    return Bound(
-        min(bound.lowest for bound in bounds),
-        max(bound.highest for bound in bounds),
-        sum(bound.values for bound in bounds) if all(bound.is_few for bound in bounds) else None,
-        joined=False,
-    )
 
 
 def _with_equal(node: Node, bounds: Bounds) -> Bounds:

@@ -19,6 +19,9 @@ _APART = 1.5
 _PAGE = 20_000
 """Rows of a column that Parquet reads or leaves out together."""
 
+Ends = tuple[float, float]
+"""The lowest and the highest of some values."""
+
 
 def share(read: Read, files: Callable[[str], Sequence[DataFile] | None], unknown: float) -> float:
     """Which part of a table is read to find the values of its keys, from 0 to 1.
@@ -50,7 +53,7 @@ class ColumnLayout:
         pages: How many pages the files have; None if it is not known.
     """
 
-    ends: Sequence[tuple[float, float]]
+    ends: Sequence[Ends]
     pages: float | None
 
     @classmethod
@@ -69,9 +72,14 @@ class ColumnLayout:
         return min(low for low, _ in self.ends)
 
     @cached_property
+    def highest(self) -> float:
+        """The highest one."""
+        return max(high for _, high in self.ends)
+
+    @property
     def width(self) -> float:
         """From the lowest to the highest value."""
-        return max(high for _, high in self.ends) - self.lowest
+        return self.highest - self.lowest
 
     @cached_property
     def holding(self) -> float:
@@ -86,17 +94,25 @@ class ColumnLayout:
     def part(self, bound: Bound) -> float:
         """Which part of the table is read of which a bound holds."""
         if self.is_by_key:
-            between = self._between(bound) / self.width
             each = max(1 / self.pages, 1 / (self.width + 1)) if self.pages else 1.0
+            whole = self._between((bound.intervals[0][0], bound.intervals[-1][1]))
+            among = [part for part in bound.intervals if _meet(part, (self.lowest, self.highest))]
+            between = min(whole, sum(max(self._between(part), each) for part in among))
         else:
-            among = (low <= bound.highest and bound.lowest <= high for low, high in self.ends)
-            between = sum(among) / len(self.ends)
+            holding = [ends for ends in self.ends if any(_meet(ends, p) for p in bound.intervals)]
+            between = len(holding) / len(self.ends)
             each = self.holding / len(self.ends)
         return min(between, bound.values * each) if bound.is_few else between
 
-    def _between(self, bound: Bound) -> float:
-        highest = self.lowest + self.width
-        return max(0.0, min(bound.highest, highest) - max(bound.lowest, self.lowest))
+    def _between(self, interval: Ends) -> float:
+        """Which part of the values lies between two."""
+        low, high = interval
+        return max(0.0, min(high, self.highest) - max(low, self.lowest)) / self.width
+
+
+def _meet(one: Ends, other: Ends) -> bool:
+    """Whether a value may lie between both."""
+    return one[0] <= other[1] and other[0] <= one[1]
 
 
 def _ordinal(value: object) -> float | None:

@@ -10,6 +10,7 @@ import pytest
 from python_ivm.optimize.cost import Execution
 from python_ivm.refresh import changed_keys
 from tests.planner.lake import Lake
+from tests.planner.optimize.bounds import is_bounded, one_of
 
 MODEL = (
     "select l.id, o.who, p.name, l.v from s.l join s.o on o.ok = l.ok join s.p on p.pk = l.pk "
@@ -43,8 +44,8 @@ def refreshed(lake: Lake) -> str:
 def test_all_changed_sources_are_asked_at_once(lake: Lake) -> None:
     merge = refreshed(lake)
     assert len(lake.asked) == 2
-    assert "l.ok IN (3, 5, 9)" in merge
-    assert "l.pk IN (4, 7)" in merge
+    assert one_of("l.ok", 3, 5, 9) in merge
+    assert one_of("l.pk", 4, 7) in merge
     assert "o.ok = 11" in merge
     assert "p.pk = 12" in merge
 
@@ -68,5 +69,4 @@ def test_a_question_that_fails_bounds_nothing(lake: Lake, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(lake, "texts", failing)
     merge = refreshed(lake)
-    assert "BETWEEN" not in merge
-    assert "k IN (" not in merge
+    assert not is_bounded(merge)
