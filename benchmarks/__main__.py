@@ -87,7 +87,12 @@ def _arguments() -> argparse.Namespace:
     add(
         "--without-following",
         action="store_true",
-        help="in `ratios`, `cluster`, `tpcds`: not against costs",
+        help="in `ratios`, `cluster`, `tpcds`: only as a refresh chooses, and the rebuild",
+    )
+    add(
+        "--noise",
+        action="store_true",
+        help="in the same: the rebuild twice, which tells how much of a difference is noise",
     )
     add("--temporary", type=Path, help="where the temporary folder goes")
     add("--folder", type=Path, help=argparse.SUPPRESS)
@@ -112,6 +117,7 @@ def _child(given: argparse.Namespace, part: str, scale: float, folder: Path) -> 
     command += ["--kinds", *given.kinds]
     command += ["--without-stock"] if given.without_stock else []
     command += ["--without-following"] if given.without_following else []
+    command += ["--noise"] if given.noise else []
     command += ["--add"] if given.add else []
     subprocess.run(command, check=True, cwd=ROOT)
 
@@ -167,7 +173,7 @@ def _ratios(
     settings: Mapping[str, str],
 ) -> None:
     from benchmarks import models, orders, workspace
-    from benchmarks.ratios import SETTINGS, WAYS, Ratios
+    from benchmarks.ratios import AGAIN, SETTINGS, WAYS, Ratios
     from integration_tests.tpcds.load import generate
 
     tpcds = part == "tpcds"
@@ -177,7 +183,8 @@ def _ratios(
     chosen = [name for name in write(place.project) if name.partition("_")[2] in given.only]
     tables = orders.OF_TPCDS if tpcds else orders.OF_TPCH
     changing = orders.OrdersChanges(place.sql, data.schema, tables)
-    ways = [way for way in WAYS if way != "following" or not given.without_following]
+    ways = ["refresh", "table"] if given.without_following else [*WAYS]
+    ways += [AGAIN] if given.noise else []
     known = orders_changes(sorted({*RATIOS, *given.ratios}))
     order = each_under_each(ALL_OF_TPCDS if tpcds else ALL_OF_TPCH, [c.name for c in known])
     kept = _kept(given.results, part, scale, found) if given.add else []

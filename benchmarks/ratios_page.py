@@ -29,10 +29,12 @@ class Pair:
         strategy: what the refresh chose.
         refresh: as it was chosen.
         following: by following what changed; None if that was not measured.
+        anew: by computing the query anew; likewise.
         table: by a rebuild.
         again: by the same rebuild once more; None if that was not measured.
         taken: by the way that was chosen, in all its measurements: following may be the same way.
-        others: by each other way.
+        others: by each other way of a refresh; by the rebuild where there is none, or where
+            computing anew was not measured.
     """
 
     query: str
@@ -42,6 +44,7 @@ class Pair:
     strategy: str
     refresh: float
     following: float | None
+    anew: float | None
     table: float
     again: float | None
     taken: float
@@ -92,21 +95,24 @@ def _pairs(samples: Sequence[Sample]) -> list[Pair]:
     found = []
     for query, kind, ratio in sorted(in_order(samples, "query", "kind", "ratio")):
         here = {"query": query, "kind": kind, "ratio": ratio}
-        refresh, following, table, again = (
+        refresh, following, anew, table, again = (
             figure.median if (figure := figure_of(samples, way=way, **here)) else None
-            for way in ("refresh", "following", "table", "again")
+            for way in ("refresh", "following", "anew", "table", "again")
         )
         assert refresh is not None and table is not None
         refreshes = chosen(samples, way="refresh", **here)
         last = refreshes[-1]
-        by_way: dict[str, list[float]] = {"rebuild": [table]}
-        for sample in [*refreshes, *chosen(samples, way="following", **here)]:
+        forced = (s for way in ("following", "anew") for s in chosen(samples, way=way, **here))
+        by_way: dict[str, list[float]] = {}
+        for sample in [*refreshes, *forced]:
             by_way.setdefault(_how(sample), []).append(seconds(sample))
         taken = median(by_way.pop(_how(last)))
-        others = tuple(median(took) for took in by_way.values())
+        others = [median(took) for took in by_way.values()]
+        if anew is None or not others:
+            others.append(table)
         how = last["rows"], last["strategy"]
-        medians = refresh, following, table, again
-        found.append(Pair(query, kind, ratio, *how, *medians, taken, others))
+        medians = refresh, following, anew, table, again
+        found.append(Pair(query, kind, ratio, *how, *medians, taken, tuple(others)))
     return found
 
 
@@ -141,7 +147,7 @@ def ratios_page(samples: Sequence[Sample]) -> str:
     texts += ["r: the query was computed anew; n: it sees nothing of the change.\n"]
     wrong = [pair for pair in found if not pair.chose_right]
     told = [[p.query, f"{p.kind} {share(p.ratio)}", p.strategy, *_seconds(p)] for p in wrong]
-    head = ["query", "change", "chosen", "refresh", "by following", "rebuild"]
+    head = ["query", "change", "chosen", "refresh", "by following", "anew", "rebuild"]
     if told:
         texts += ["## Where another way was faster\n", "Seconds.\n", markdown(head, told)]
     return "\n".join(texts)
@@ -155,7 +161,7 @@ def _sums(found: Sequence[Pair]) -> list[str]:
         f"and {losers} take more than {_SLOWER} times its time (and more than {_LITTLE} s "
         f"more, where both take less than {_SHORT:g} s). {_choices(found)}\n",
         f"All pairs together took {sum(p.refresh for p in found):.0f} s by refreshes, "
-        f"{_by_following(found)}{sum(p.table for p in found):.0f} s by rebuilds.\n",
+        f"{_by_force(found)}and {sum(p.table for p in found):.0f} s by rebuilds.\n",
         *_noise(found),
     ]
 
@@ -184,17 +190,27 @@ def _choices(found: Sequence[Pair]) -> str:
     right = sum(pair.chose_right for pair in found)
     well = sum(pair.chose_well for pair in found)
     beside = sum(p.following is None or not _is_slower(p.refresh, p.following) for p in found)
+    others = "following the change, or a rebuild, takes, where these are other ways"
+    if all(pair.anew is not None for pair in found):
+        others = "the other one takes, following the change or computing the query anew"
     return (
         f"The choice was right in {right} ({100 * right / len(found):.0f} %): the chosen way takes "
-        f"at most {_SLOWER} times what following the change, or a rebuild, takes, where these are "
-        f"other ways. With up to {_LITTLE} s more, where both take less than {_SHORT:g} s, it was "
+        f"at most {_SLOWER} times what {others}. "
+        f"With up to {_LITTLE} s more, where both take less than {_SHORT:g} s, it was "
         f"right in {well}; beside following alone in {beside}."
     )
 
 
-def _by_following(found: Sequence[Pair]) -> str:
-    took = [pair.following for pair in found if pair.following is not None]
-    return f"{sum(took):.0f} s by following and " if len(took) == len(found) else "and "
+def _by_force(found: Sequence[Pair]) -> str:
+    """What the two ways of a refresh took, as far as they were measured."""
+    told = ""
+    for took, how in (
+        ([pair.following for pair in found], "following"),
+        ([pair.anew for pair in found], "computing anew"),
+    ):
+        known = [seconds for seconds in took if seconds is not None]
+        told += f"{sum(known):.0f} s by {how}, " if len(known) == len(found) else ""
+    return told
 
 
 def _table(found: Sequence[Pair]) -> str:
@@ -213,7 +229,7 @@ def cell(pair: Pair) -> str:
 
 
 def _seconds(pair: Pair) -> list[float | None]:
-    return [pair.refresh, pair.following, pair.table]
+    return [pair.refresh, pair.following, pair.anew, pair.table]
 
 
 def ratios_csv(samples: Sequence[Sample]) -> str:
@@ -221,7 +237,7 @@ def ratios_csv(samples: Sequence[Sample]) -> str:
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     head = ("query", "kind", "change_ratio", "orders", "strategy", "refresh", "following")
-    writer.writerow((*head, "rebuild", "refresh_to_rebuild"))
+    writer.writerow((*head, "anew", "rebuild", "refresh_to_rebuild"))
     for p in pairs(samples):
         row = (p.query, p.kind, p.ratio, p.orders, p.strategy, *map(_exact, _seconds(p)))
         writer.writerow((*row, f"{p.times:.3f}"))

@@ -22,6 +22,7 @@ from integration_tests.tpch import load
 TARGETS = {
     "refresh": "ivm",
     "following": "following",
+    "anew": "anew",
     "stock": "stock",
     "table": "table",
     "again": "again",

@@ -15,7 +15,7 @@ from python_ivm.algebra.nodes import Filter, Join, LeftJoin, Node, SemiJoin
 from python_ivm.optimize.analysis.provenance import DATE, WHOLE_NUMBERS
 
 BOUNDS = "bounds"
-"""The mark of a condition that was added, on its first choice: the :class:`Bound` it states."""
+"""The mark of an added condition: the :class:`Bound` it states. The first part of its OR has it."""
 _FEW = 1_000
 """So many values are few, if they are not listed."""
 _MOST_NODES = 50
@@ -23,24 +23,24 @@ _MOST_NODES = 50
 _MOST_INTERVALS = 16
 """Into so many intervals a range is cut at most."""
 _NARROW = 0.01
-"""Of more values, gaps up to this part of the whole range are not worth a cut."""
+"""If there are more values than that, a gap of up to this part of the whole range is not cut."""
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 Value = int | str
 """A whole number, or a date as text, year first."""
 Interval = tuple[Value, Value]
-"""From where to where, both among them."""
+"""The lowest and the highest of its values."""
 Ordinals = tuple[int, int]
-"""The same of whole numbers, or of days by their ordinals."""
+"""The same as whole numbers: of a day its ordinal."""
 
 
 @dataclass(frozen=True)
 class Bound:
-    """That a column is one of some literals, or lies between two.
+    """That a column is one of some literals, or lies in one of some intervals.
 
     Attributes:
-        intervals: From where to where its values lie, the lowest first, none over another.
-        listed: How many values are listed; None if all in the intervals may be.
+        intervals: The intervals in which its values lie, in order; no two overlap.
+        listed: How many values are listed; None if each value in the intervals may be there.
         joined: Whether right there, to keys of what changed: there is neither a group nor a
             partition nor a union between these and the table, nor another table.
     """
@@ -139,10 +139,10 @@ class Range:
 
     @cached_property
     def intervals(self) -> list[Interval]:
-        """From where to where values lie: the whole range, cut where the gaps are widest.
+        """The intervals in which the values lie: the whole range, cut at its widest gaps.
 
-        Delta leaves out files by the lowest and the highest value of a list, but takes each of
-        several intervals by itself.
+        Delta leaves out files by the lowest and the highest value of a list, but looks at each
+        interval by itself.
         """
         whole = (self.lowest, self.highest)
         if self.each is None:

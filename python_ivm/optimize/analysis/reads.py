@@ -262,7 +262,7 @@ def _with_equal(node: Node, bounds: Bounds) -> Bounds:
 
 
 def _literal(conditions: Iterable[exp.Expr]) -> Bounds:
-    """The columns of which conditions list the values, or say between which they lie."""
+    """The columns of which conditions state a bound, with these."""
     found: Bounds = {}
     for condition in conditions:
         for part in condition.find_all(exp.EQ, exp.In, exp.Between):

@@ -6,6 +6,7 @@ Delta leaves out files by the lowest and the highest value of each, Parquet row 
 from __future__ import annotations
 
 import datetime as dt
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,9 +27,10 @@ Ends = tuple[float, float]
 def share(read: Read, files: Callable[[str], Sequence[DataFile] | None], unknown: float) -> float:
     """Which part of a table is read to find the values of its keys, from 0 to 1.
 
-    Where it is laid out by one of them, as much as lies between their ends, and of few values no
-    more than a page for each, as pages of files are left out, too; else the files in which they may
-    be. Where its files cannot be told, it is taken for laid out by few values that it is joined by.
+    Where it is laid out by one of them, as much as lies in their intervals, a page at least for
+    each, and of few values no more than a page for each, as pages of files are left out, too; else
+    the files in which they may be. Where its files cannot be told, it is taken for laid out by few
+    values that it is joined by.
 
     Args:
         read: The read.
@@ -92,26 +94,28 @@ class ColumnLayout:
         return self.holding <= _APART
 
     def part(self, bound: Bound) -> float:
-        """Which part of the table is read of which a bound holds."""
+        """Which part of the table is read where a bound holds."""
         if self.is_by_key:
             each = max(1 / self.pages, 1 / (self.width + 1)) if self.pages else 1.0
             whole = self._between((bound.intervals[0][0], bound.intervals[-1][1]))
             among = [part for part in bound.intervals if _meet(part, (self.lowest, self.highest))]
             between = min(whole, sum(max(self._between(part), each) for part in among))
         else:
-            holding = [ends for ends in self.ends if any(_meet(ends, p) for p in bound.intervals)]
-            between = len(holding) / len(self.ends)
+            starts = [low for low, _ in bound.intervals]
+            last = [(bisect_right(starts, high), low) for low, high in self.ends]
+            holding = sum(n > 0 and bound.intervals[n - 1][1] >= low for n, low in last)
+            between = holding / len(self.ends)
             each = self.holding / len(self.ends)
         return min(between, bound.values * each) if bound.is_few else between
 
     def _between(self, interval: Ends) -> float:
-        """Which part of the values lies between two."""
+        """Which part of the column's range lies in an interval."""
         low, high = interval
         return max(0.0, min(high, self.highest) - max(low, self.lowest)) / self.width
 
 
 def _meet(one: Ends, other: Ends) -> bool:
-    """Whether a value may lie between both."""
+    """Whether two intervals have a value in common."""
     return one[0] <= other[1] and other[0] <= one[1]
 
 
