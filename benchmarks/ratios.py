@@ -9,7 +9,7 @@ whatever is chosen.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 from unittest.mock import patch
@@ -98,7 +98,7 @@ class Ratios:
             yield change
 
     def _run(self, way: str, *names: str, options: Sequence[str] = ()) -> Any:
-        with _forced(way):
+        with _FORCED.get(way, nullcontext)():
             return self.workspace.run(way, "--select", *names, *options).models
 
     def _check(self, change: OrdersChange) -> None:
@@ -107,15 +107,6 @@ class Ratios:
                 views = (f"select * from bench_{TARGETS[of]}.{model}" for of in (way, "table"))
                 if self.workspace.differ(*views):
                     raise SystemExit(f"{model} by {way} is wrong after {change.name}")
-
-
-def _forced(way: str) -> AbstractContextManager[None]:
-    match way:
-        case "following":
-            return _only_following()
-        case "anew":
-            return _only_anew()
-    return nullcontext()
 
 
 @contextmanager
@@ -136,6 +127,13 @@ def _only_anew() -> Iterator[None]:
         patch.object(Timings, "may_be_unseen", lambda *given: False),
     ):
         yield
+
+
+_FORCED: Mapping[str, Callable[[], AbstractContextManager[None]]] = {
+    "following": _only_following,
+    "anew": _only_anew,
+}
+"""How the ways are forced that a refresh would not always choose."""
 
 
 def in_turn(turn: int, ways: Sequence[str]) -> Sequence[str]:

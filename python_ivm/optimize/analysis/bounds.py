@@ -5,9 +5,11 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import itemgetter
 
 from sqlglot import exp
 
@@ -59,6 +61,11 @@ class Bound:
         if self.listed is not None:
             return self.listed
         return sum(high - low + 1 for low, high in self.intervals)
+
+    def reaches(self, low: float, high: float) -> bool:
+        """Whether a value may lie between two, these among them."""
+        before = bisect_right(self.intervals, high, key=itemgetter(0))
+        return before > 0 and self.intervals[before - 1][1] >= low
 
     @property
     def is_few(self) -> bool:

@@ -6,7 +6,6 @@ Delta leaves out files by the lowest and the highest value of each, Parquet row 
 from __future__ import annotations
 
 import datetime as dt
-from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -98,13 +97,10 @@ class ColumnLayout:
         if self.is_by_key:
             each = max(1 / self.pages, 1 / (self.width + 1)) if self.pages else 1.0
             whole = self._between((bound.intervals[0][0], bound.intervals[-1][1]))
-            among = [part for part in bound.intervals if _meet(part, (self.lowest, self.highest))]
-            between = min(whole, sum(max(self._between(part), each) for part in among))
+            among = [i for i in bound.intervals if i[0] <= self.highest and self.lowest <= i[1]]
+            between = min(whole, sum(max(self._between(i), each) for i in among))
         else:
-            starts = [low for low, _ in bound.intervals]
-            last = [(bisect_right(starts, high), low) for low, high in self.ends]
-            holding = sum(n > 0 and bound.intervals[n - 1][1] >= low for n, low in last)
-            between = holding / len(self.ends)
+            between = sum(bound.reaches(*ends) for ends in self.ends) / len(self.ends)
             each = self.holding / len(self.ends)
         return min(between, bound.values * each) if bound.is_few else between
 
@@ -112,11 +108,6 @@ class ColumnLayout:
         """Which part of the column's range lies in an interval."""
         low, high = interval
         return max(0.0, min(high, self.highest) - max(low, self.lowest)) / self.width
-
-
-def _meet(one: Ends, other: Ends) -> bool:
-    """Whether two intervals have a value in common."""
-    return one[0] <= other[1] and other[0] <= one[1]
 
 
 def _ordinal(value: object) -> float | None:

@@ -91,3 +91,17 @@ def test_a_bound_holds_where_any_of_several_does() -> None:
     assert either([few, few]).intervals == few.intervals
     many = Bound(((0, 10**6),))
     assert either([few, many]) == Bound(((0, 10**6),), None, joined=False)
+
+
+def test_what_a_bound_reaches() -> None:
+    bound = Bound(((3, 5), (9, 9), (20, 30)), 4)
+    reached = [
+        (low, high) for low in range(35) for high in range(low, 35) if bound.reaches(low, high)
+    ]
+    values = {3, 4, 5, 9, *range(20, 31)}
+    assert reached == [
+        (low, high)
+        for low in range(35)
+        for high in range(low, 35)
+        if values.intersection(range(low, high + 1))
+    ]
