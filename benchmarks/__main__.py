@@ -90,6 +90,11 @@ def _arguments() -> argparse.Namespace:
         help="in `ratios`, `cluster`, `tpcds`: only as a refresh chooses, and the rebuild",
     )
     add(
+        "--without-first",
+        action="store_true",
+        help="in the same: the first time of each change counts, as it does at large scales",
+    )
+    add(
         "--noise",
         action="store_true",
         help="in the same: the rebuild twice, which tells how much of a difference is noise",
@@ -109,16 +114,8 @@ def _arguments() -> argparse.Namespace:
 
 def _child(given: argparse.Namespace, part: str, scale: float, folder: Path) -> None:
     folder.mkdir(exist_ok=True)
-    command = [sys.executable, "-m", "benchmarks", "--part", part, "--folder", str(folder)]
-    command += ["--scales", str(scale), "--rounds", str(given.rounds)]
-    command += ["--results", str(given.results), "--threads", str(given.threads)]
-    command += ["--only", *given.only, "--changes", *given.changes]
-    command += ["--shares", *map(str, given.shares), "--ratios", *map(str, given.ratios)]
-    command += ["--kinds", *given.kinds]
-    command += ["--without-stock"] if given.without_stock else []
-    command += ["--without-following"] if given.without_following else []
-    command += ["--noise"] if given.noise else []
-    command += ["--add"] if given.add else []
+    command = [sys.executable, "-m", "benchmarks", *sys.argv[1:], "--scales", str(scale)]
+    command += ["--part", part, "--folder", str(folder), "--results", str(given.results.resolve())]
     subprocess.run(command, check=True, cwd=ROOT)
 
 
@@ -189,7 +186,8 @@ def _ratios(
     order = each_under_each(ALL_OF_TPCDS if tpcds else ALL_OF_TPCH, [c.name for c in known])
     kept = _kept(given.results, part, scale, found) if given.add else []
     changes = orders_changes(given.ratios, given.kinds)
-    measuring = Ratios(place, chosen, changing, changes, given.rounds, ways)
+    first = not given.without_first
+    measuring = Ratios(place, chosen, changing, changes, given.rounds, ways, first)
     for change in measuring.run():
         print(change.name, flush=True)
         found["samples"] = beside(kept, measuring.samples, order)

@@ -23,6 +23,7 @@ from python_ivm.state.timings import Expected, Timings
 WAYS = ("refresh", "following", "anew", "table")
 AGAIN = "again"
 """The rebuild once more, of tables of its own: it tells how much of a difference is noise."""
+_REBUILDS = ("table", AGAIN)
 SETTINGS = {"spark.databricks.delta.properties.defaults.checkpointInterval": "1000"}
 """Each table writes a checkpoint of its log at every tenth commit, which takes half a second and
 more. The tenth commits of all models fall into one round, and would decide what it tells."""
@@ -40,6 +41,7 @@ class Ratios:
         changes: which are measured, one after the other.
         rounds: how often each, after a first time that is cold and told by itself.
         ways: in which ways, of which `refresh` and `table` are always some.
+        first: whether there is that first time. At large scales cold code takes little of it.
     """
 
     def __init__(
@@ -50,10 +52,11 @@ class Ratios:
         changes: Sequence[OrdersChange],
         rounds: int,
         ways: Sequence[str] = WAYS,
+        first: bool = True,
     ) -> None:
         """Build all of them in all ways, and refresh each a few times, as the first are slower."""
         self.workspace, self.models, self.orders = workspace, models, orders
-        self.rounds, self.ways = rounds, tuple(ways)
+        self.rounds, self.ways = range(0 if first else 1, rounds + 1), tuple(ways)
         self.changes = tuple(changes)
         self.samples: list[dict[str, Any]] = []
         self._began = time.strftime("%Y-%m-%d %H:%M")
@@ -62,7 +65,8 @@ class Ratios:
         for _ in range(_WARM_UP):
             self.orders.apply(OrdersChange("mixed", 0.0))
             for way in self.ways:
-                self._run(way, *self.models)
+                if first or way not in _REBUILDS:
+                    self._run(way, *self.models)
 
     def run(self) -> Iterator[OrdersChange]:
         """Measure.
@@ -74,7 +78,7 @@ class Ratios:
             SystemExit: a result is wrong.
         """
         for place, change in enumerate(self.changes):
-            for number in range(self.rounds + 1):
+            for number in self.rounds:
                 rows = self.orders.apply(change)
                 for turn, name in enumerate(self.models, number + place):
                     for way in in_turn(turn, self.ways):
@@ -102,7 +106,7 @@ class Ratios:
             return self.workspace.run(way, "--select", *names, *options).models
 
     def _check(self, change: OrdersChange) -> None:
-        for way in (way for way in self.ways if way not in ("table", AGAIN)):
+        for way in (way for way in self.ways if way not in _REBUILDS):
             for model in self.models:
                 views = (f"select * from bench_{TARGETS[of]}.{model}" for of in (way, "table"))
                 if self.workspace.differ(*views):
