@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 from python_ivm.optimize.analysis.provenance import Key
 from python_ivm.optimize.analysis.zone_maps import ColumnLayout
-from python_ivm.optimize.cost import RANGE, SMALL
+from python_ivm.optimize.cost import CLUSTERED_FILE_BYTES, SMALL_TABLE
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.statements import QUERY
 from python_ivm.render.sources import relation_name
@@ -47,7 +47,7 @@ def _of_files(source: str, columns: Collection[str], model: Model, layout: Layou
     size = model.size(source)
     if size is None:
         return
-    if size <= SMALL:
+    if size <= SMALL_TABLE:
         yield f"It has {_told(size)}: too little for its layout to matter."
         return
     files = model.files(source) or ()
@@ -63,7 +63,9 @@ def _of_files(source: str, columns: Collection[str], model: Model, layout: Layou
     for column in known:
         how = _clustering(source, column, model, layout)
         if how:
-            where = f"one file of {_told(RANGE)}" if CLUSTERS in how else "one of them"
+            where = (
+                f"one file of {_told(CLUSTERED_FILE_BYTES)}" if CLUSTERS in how else "one of them"
+            )
             yield f"If it were clustered by {column}, a value would lie in about {where}:"
             yield f"  {how}"
             return

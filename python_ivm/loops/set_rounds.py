@@ -32,9 +32,9 @@ from python_ivm.rows.pipeline import Pipeline, Tables
 
 _INT, _BIGINT = Kind("int"), Kind("bigint")
 _LOOKUPS = 20
-"""After so many questions to a table all of its rows are kept."""
+"""How often a table is asked for some of its rows before all of them are kept."""
 _MOST_GROWTH = 4
-"""So many of the last rounds tell how a set grows."""
+"""How many of the last rounds a message shows, to tell how a set grows."""
 
 
 # -- all rows --------------------------------------------------------------------------------------

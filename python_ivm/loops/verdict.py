@@ -13,7 +13,7 @@ from python_ivm.loops.order import components
 from python_ivm.loops.program import Program, Reference
 
 _MOST_TOGETHER = 3
-"""So many delays are tried together before it is advised to delay every edge."""
+"""How many delays are tried together before the advice is to delay every edge."""
 
 
 @dataclass(frozen=True)

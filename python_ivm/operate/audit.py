@@ -139,6 +139,6 @@ def statement(unit: str, sampled: int, whole: int, differing: int) -> str:
 def most_wrong(sampled: int) -> float:
     """The least part of wrong ones of which a sample would have shown one, as a fraction of 1.
 
-    Were so many wrong, a sample of this size would miss all of them with a chance of 1 in 20.
+    If this many were wrong, a sample of this size would miss all of them with a chance of 1 in 20.
     """
     return 1 - math.pow(1 - _CONFIDENCE, 1 / sampled)

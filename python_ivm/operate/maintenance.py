@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from python_ivm.operate.unbuilt import unbuilt
 from python_ivm.optimize.analysis.zone_maps import ColumnLayout
-from python_ivm.optimize.cost import FILE, RANGE, Execution
+from python_ivm.optimize.cost import CLUSTERED_FILE_BYTES, FILE_BYTES, Execution
 from python_ivm.refresh import statements
 from python_ivm.refresh.lifecycle.ownership import refuse_state_of_another_model
 from python_ivm.refresh.metadata.versions import state_history
@@ -20,13 +20,13 @@ from python_ivm.state.bookmark import Bookmark, Found, Told, no_refresh
 from python_ivm.state.storage import Storage
 
 _SOME_FILES = 16
-"""So many small files cost a refresh or a reader no more than one."""
+"""Up to this many small files cost a refresh or a reader no more than one file."""
 _REFRESHES = 16
-"""Files are not looked at again before so many refreshes."""
+"""How many refreshes pass before the files are looked at again."""
 _MANY_RANGES = 4
-"""A clustered state of less than so many files is read as a whole as fast."""
+"""With fewer files than this a clustered state is read as a whole just as fast."""
 _FEW = 0.25
-"""A state is laid out by a column if a value lies in such a part of its files at the most."""
+"""A state is laid out by a column if each value lies in at most this part of its files."""
 _RETENTION = 7 * 86_400_000
 """Delta keeps files that no version needs for a week, in milliseconds."""
 REASON = "MAINTAINED"
@@ -107,12 +107,14 @@ def _optimize(
     some = 1 if forced else _SOME_FILES
     if not clusters:
         compact = Statement(Kind.TIDY, f"OPTIMIZE {name}", execution=Execution.COMPACTING)
-        why = _is_in_pieces(detail, FILE, some)
+        why = _is_in_pieces(detail, FILE_BYTES, some)
         return (compact, why) if why else None
-    large = forced or (detail is not None and (detail.bytes or 0) >= _MANY_RANGES * RANGE)
+    large = forced or (
+        detail is not None and (detail.bytes or 0) >= _MANY_RANGES * CLUSTERED_FILE_BYTES
+    )
     # What is not maintained is written anew by the next refresh.
     spread = _is_spread(request, warehouse, clusters) if large and bookmark.maintained else ""
-    why = spread or _is_in_pieces(detail, RANGE, some)
+    why = spread or _is_in_pieces(detail, CLUSTERED_FILE_BYTES, some)
     sql = f"OPTIMIZE {name} FULL" if spread else f"OPTIMIZE {name}"
     return (Statement(Kind.TIDY, sql, execution=Execution.CLUSTERING), why) if why else None
 
@@ -123,7 +125,7 @@ def _is_in_pieces(detail: Detail | None, size: int, some: int) -> str:
     Args:
         detail: What the state tells.
         size: In bytes.
-        some: So many small files are no reason.
+        some: This many small files are no reason.
     """
     if detail is None or detail.files is None or detail.bytes is None:
         return ""

@@ -13,7 +13,7 @@ from python_ivm.state.bookmark import Bookmark, taken
 from python_ivm.state.timings import FASTER
 
 _LAST = 5
-"""So many refreshes of a kind are looked at to guess what the next one takes."""
+"""How many of the last refreshes of a kind are read to guess how long the next one takes."""
 
 
 @dataclass(frozen=True)

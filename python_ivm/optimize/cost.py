@@ -15,41 +15,40 @@ from python_ivm.sources.history import DataFile, known_sum
 from python_ivm.state.layout import STATE
 
 FEW_ROWS = 20_000
-"""A change is small up to so many rows, of all sources together."""
+"""Up to this many changed rows, of all sources together, a change is small."""
 FEW_BYTES = 32 * 2**20
-"""Up to so many bytes read, a statement is planned once and interpreted."""
+"""A statement that reads at most this many bytes is planned once and interpreted."""
 SOME_BYTES = 64 * 2**20
-"""Up to so many bytes read, compiling code takes longer than it saves."""
+"""For a statement that reads at most this many bytes, compiling code takes longer than it saves."""
 DROPPED = 0.25
-"""What a byte counts in interpreted code where a bound drops most rows right after reading."""
+"""The weight of a byte in interpreted code, if a bound drops most rows right after reading."""
 FEW_LEFT = 0.4
-"""What a byte counts in compiled code where a bound drops most rows right after reading."""
+"""The same in compiled code."""
 STATE_WEIGHT = 3
-"""What a byte of a state counts: its rows are short, mostly numbers."""
+"""The weight of a byte of a state: its rows are short, mostly numbers."""
 STATE_ROW = 160
-"""What a row of a state counts at least in interpreted code, however few bytes it has."""
+"""The least weight of a state's row in interpreted code, in bytes."""
 OPERATOR = 2 * 2**20
-"""The bytes that are read in the time that Spark needs to plan and start one operator."""
+"""How many bytes Spark reads in the time that it takes to plan and start one operator."""
 CHANGED_ROW = 100
 """Bytes of the change feed for each changed row, with its old and its new values."""
-SMALL = 8 * 2**20
-"""Up to so many bytes, reading a table takes no longer than choosing its files."""
+SMALL_TABLE = 8 * 2**20
+"""Up to this many bytes, reading a table takes no longer than choosing its files."""
 _MUCH_MORE = 1.25
-"""To recompute pays where following costs so many times more: both costs are estimates."""
-_WORTH = 32 * 2**20
-"""To recompute pays where it saves so many bytes: small tables are refreshed as users expect."""
-_FAR = 128 * 2**20
-"""Up to so many bytes, reading a table takes no longer than asking which part is needed."""
-_FRACTION = 2
-"""A lookahead pays where it spares so many times what it reads itself."""
+"""To recompute pays if following costs more than this many times as much: both are estimates."""
+_MIN_SAVED = 32 * 2**20
+"""To recompute pays if it saves this many bytes: small tables are refreshed as users expect."""
+_LOOKAHEAD_TABLE = 128 * 2**20
+"""Up to this many bytes, reading a table takes no longer than asking which part is needed."""
+_MIN_SPARED = 2
+"""A lookahead pays if it spares more than this many times the bytes that it reads."""
 
-
-FILE = 128 * 2**20
-"""The size of file that OPTIMIZE is told to aim at, in bytes; Delta's own aim is 1 GiB."""
-RANGE = 16 * 2**20
-"""Likewise of a clustered state: a refresh reads less of narrow files."""
-ROWS = 1_000_000
-"""So many rows at the most has each file of a clustered state that is built: 16 MiB and more."""
+FILE_BYTES = 128 * 2**20
+"""The size of file that OPTIMIZE aims at; Delta's own aim is 1 GiB."""
+CLUSTERED_FILE_BYTES = 16 * 2**20
+"""The same for a clustered state: a refresh reads less of narrow files."""
+CLUSTERED_FILE_ROWS = 1_000_000
+"""The most rows of a file of a clustered state that is built: 16 MiB and more."""
 
 
 class Execution(Enum):
@@ -64,9 +63,9 @@ class Execution(Enum):
     LAID_OUT = "laid_out"
     """Sorted rows into files of so many that each holds a narrow range (docs/decisions/0075)."""
     COMPACTING = "compacting"
-    """Small files into files of :data:`FILE` bytes."""
+    """Small files into files of :data:`FILE_BYTES`."""
     CLUSTERING = "clustering"
-    """All files into files of :data:`RANGE` bytes, each with a narrow range."""
+    """All files into files of :data:`CLUSTERED_FILE_BYTES`, each with a narrow range."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +133,7 @@ class Cost:
     def is_large(self, source: str) -> bool:
         """Whether it pays to bound what is read of a table."""
         size = self._statistics.size(source)
-        return size is None or size > SMALL
+        return size is None or size > SMALL_TABLE
 
     def execution(self, *plans: Node, merges: bool = True) -> Execution:
         """How Spark is to run a statement.
@@ -182,10 +181,10 @@ class Cost:
         if any(self._rows.get(source) is None for source in sources):
             return False
         follow = self._cost(following)
-        if follow is None or follow <= _WORTH:  # then no size is asked for the other
+        if follow is None or follow <= _MIN_SAVED:  # then no size is asked for the other
             return False
         compute = self._cost(recomputing)
-        return compute is not None and follow > max(_MUCH_MORE * compute, compute + _WORTH)
+        return compute is not None and follow > max(_MUCH_MORE * compute, compute + _MIN_SAVED)
 
     def keeps_state(self, differing: Node, fresh: Node) -> bool:
         """Whether to look for what differs from the state takes little more than to replace it.
@@ -197,7 +196,7 @@ class Cost:
         look, replaced = self._cost(differing), self._cost(fresh)
         if look is None or replaced is None:
             return False
-        return look <= _MUCH_MORE * replaced + _WORTH
+        return look <= _MUCH_MORE * replaced + _MIN_SAVED
 
     def pays_to_ask(self, near: Node, far: Read, key: str) -> bool:
         """Whether a plan's rows are found for a fraction of what they spare to read of a table.
@@ -212,13 +211,13 @@ class Cost:
         if not self.changed_little(near):
             return False
         whole = self._statistics.size(far.source)
-        if whole is None or whole < _FAR:
+        if whole is None or whole < _LOOKAHEAD_TABLE:
             return False
         spared = whole * (self._spared(far, key) if far.keys else 1)
-        if spared < _FAR:
+        if spared < _LOOKAHEAD_TABLE:
             return False
         asked = self._cost(near)
-        return asked is not None and _FRACTION * asked <= spared
+        return asked is not None and _MIN_SPARED * asked <= spared
 
     def _spared(self, read: Read, key: str) -> float:
         """Which part of a table is not read any more if one of its keys has very few values."""
@@ -230,7 +229,7 @@ class Cost:
     def is_worth_a_question(self, plan: Node) -> bool:
         """Whether a plan reads so much that it pays to ask first whether it is to be read."""
         bytes_ = self._bytes(plan)
-        return bytes_ is not None and bytes_ > _WORTH
+        return bytes_ is not None and bytes_ > _MIN_SAVED
 
     def changed_little(self, *plans: Node) -> bool:
         """Whether the changes that plans read have few rows; not if those of one are not known."""

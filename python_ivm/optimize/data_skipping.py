@@ -34,7 +34,7 @@ from python_ivm.state.layout import STATE
 from python_ivm.state.merge import Merge
 
 _MOST_BOUNDS = 3
-"""By so many of its keys the state is bounded at most: the first ones tell its files best."""
+"""At most this many of a state's keys are bounded: the first ones tell its files best."""
 
 Large = Callable[[str], bool]
 """Whether a source is so large that it pays to bound what is read of it."""

@@ -19,7 +19,8 @@ from python_ivm.algebra.walks import bottom_up, size
 from python_ivm.optimize.analysis.provenance import Kinds, Provenance, family
 
 _MOST_OPERATORS = 60
-"""So many a list may have: lists in lists in lists would be read three by three by three times."""
+"""The most operators of a list that is read three times. Nested lists would be read nine times, and
+so on."""
 
 
 def null_aware_anti_join(plan: Node, kinds: Kinds) -> Node:

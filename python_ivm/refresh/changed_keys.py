@@ -22,12 +22,12 @@ from python_ivm.sources.clock import Clock
 from python_ivm.sources.history import Change, SourceChange
 
 _MOST_LISTED = 2_500
-"""Up to so many combinations of changed keys are written into the MERGE: those of a thousand rows
-before and after their update, and some more."""
+"""The most combinations of changed keys that are written into the MERGE: enough for a thousand rows
+before and after their update."""
 _MOST_AHEAD = 10_000
-"""So many of the keys that are found by a lookahead."""
+"""The same for keys that a lookahead found."""
 _MOST_NETTED = 100_000
-"""Of so many changed rows it is found out which came and went with the same values."""
+"""Up to this many changed rows, those that came and went with the same values are left out."""
 
 Rows = list[list[str | None]]
 """Rows of texts."""
@@ -161,7 +161,7 @@ class ChangedKeys:
         return seen
 
     def _answers(self, questions: Sequence[Question], most: int) -> list[Rows]:
-        """For each question its answers, one more than so many at most."""
+        """For each question its answers, at most one more than `most` of them."""
         if not questions:
             return []
         state = table(self._model.request.state, self._model.found.version)

@@ -23,7 +23,7 @@ from python_ivm.loops.set_rounds import SetRounds
 from python_ivm.loops.set_steps import Step, steps_apart
 from python_ivm.loops.signed_rounds import SignedRounds, loop_of_recursion
 from python_ivm.optimize.analysis.reads import changes_in
-from python_ivm.optimize.cost import SMALL, Cost, Reading
+from python_ivm.optimize.cost import SMALL_TABLE, Cost, Reading
 from python_ivm.parse.loops import NOW
 from python_ivm.refresh.model import Model
 from python_ivm.render.sources import table
@@ -36,7 +36,7 @@ from python_ivm.state.layout import STATE, Layout
 NAME = "rounds_in_memory"
 """What leaves it out, as the name of a pass does."""
 MOST_READ = 5_000_000
-"""So many rows of the step's tables are fetched; more are left to Spark's rounds."""
+"""The most rows that are fetched of a step's tables. With more, Spark runs the rounds."""
 _LIMITS = Limits(rounds=10_000, rows=300_000)
 """A change that goes on for longer is not followed: the query is recomputed."""
 
@@ -235,7 +235,7 @@ def _is_little(reading: Reading) -> bool:
     """Whether tables are small enough to be fetched; their bytes tell where their rows are not."""
     if reading.rows is not None:
         return reading.rows <= MOST_READ
-    return reading.bytes is not None and reading.bytes <= SMALL
+    return reading.bytes is not None and reading.bytes <= SMALL_TABLE
 
 
 def _reads_rounds(node: Recursion) -> bool:

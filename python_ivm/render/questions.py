@@ -77,7 +77,7 @@ def _stored(source: SourceChange, column: str) -> exp.Expr:
 
 
 def _some(queries: Sequence[exp.Query], most: int) -> exp.Query:
-    """At most so many rows of each of several queries."""
+    """The first `most` rows of each of several queries."""
     found = [query.limit(most).subquery("found") for query in queries]
     return union_all([exp.Select().select("*").from_(rows) for rows in found])
 

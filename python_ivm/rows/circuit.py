@@ -61,7 +61,7 @@ class Result:
 
 
 _REMEMBERED = 4
-"""So many of the last rounds tell how a loop grows."""
+"""How many of the last rounds a message shows, to tell how a loop grows."""
 
 
 class Runner:

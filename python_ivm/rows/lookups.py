@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 from python_ivm.rows.operators import Bag, Key, Operator, Row
 
 _LOOKUPS = 20
-"""After so many questions to a table an index of all of its rows costs less than the next ones."""
+"""After this many lookups an index of all rows costs less than further lookups."""
 
 
 @runtime_checkable

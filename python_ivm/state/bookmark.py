@@ -303,7 +303,7 @@ def _steady(bookmark: Bookmark, commit: Commit, earlier: Sequence[Commit]) -> fr
     refresh that finds nothing to do, as such a refresh leaves no bookmark.
 
     They are known again by the times of their newest commits. A later commit has another one: the
-    bookmark's own commit came between, so much later that no writer's clock is wrong by as much.
+    bookmark's own commit came between, and no writer's clock is wrong by as much.
     """
     bookmarks = (Bookmark.of(commit.user_metadata) for commit in earlier)
     former = next((b for b in bookmarks if b is not None and b.refresh < bookmark.refresh), None)

@@ -1,8 +1,8 @@
 """How long the refreshes of a state took, and which way is expected to be the faster one.
 
 A cost model counts bytes and operators. What a `MERGE` into few rows costs depends on the machine,
-and no count of bytes tells it. Each commit of the state tells how long its refresh took. A refresh
-shows the time of the way that it took, and not of the other one; so old times count less, until
+and no count of bytes tells it. Each commit of the state records how long its refresh took. That is
+the time of the way that it took, and not of the other one. So old times count less and less, until
 the other way is tried again (docs/decisions/0070).
 """
 
@@ -20,40 +20,42 @@ _UNCHANGED = "UNCHANGED"
 _FOLLOWED = frozenset({"CHANGED", "CHEAPER"})
 """The reasons of refreshes whose way the planner chose by bytes and operators."""
 _KEPT = 3
-"""So many times of each way are kept, of changes of each size: the least of them is what it takes
-when nothing else runs."""
+"""How many times of each way are kept, for each size of change. The least of them is what the way
+takes when nothing else runs."""
 _SIZES = 4
-"""Times of so many sizes of changes are kept."""
-_TRIED = 2
-"""Changes are followed so many times before they are not: the first MERGE of a process is slow."""
-_TELLS = 2
-"""A change tells of those that have at least half of its rows."""
-_GROWS = 2
-"""A change that is larger than all before is expected to take so many times as long at the most."""
-_EACH_SIZE = 1.25
-"""A change of four times the rows is expected to take so many times as long, if nothing tells."""
-_FEW = 10_000
-"""Up to so many rows it is their statement that takes the time."""
-_AGES = 0.97
-"""What the times of a way count of themselves for each refresh since it was last taken."""
-_AT_LEAST = 0.5
-"""What it counts however old it is: so a way that takes twice as long is never tried again."""
-_ASKED = 4
-"""After a change that the query did not see, so many refreshes ask first whether it sees theirs."""
-_ASKED_ANYWAY = 11
-"""One refresh in so many asks anyway; else nothing would be known of changes that are not seen.
+"""For how many sizes of change times are kept."""
+_MIN_FOLLOWED = 2
+"""How many changes are followed before the times decide: the first MERGE of a process is slow."""
+_MAX_SIZE_RATIO = 2
+"""A recorded change is evidence if it had at most this many times the rows of the pending one."""
+_MAX_GROWTH = 2
+"""A change larger than all before is expected to take at most this many times as long as they."""
+_GROWTH_PER_SIZE = 1.25
+"""How many times as long a change of four times the rows is expected to take, if nothing tells."""
+_FIXED_COST_ROWS = 10_000
+"""Up to this many rows it is the statement, and not the rows, that takes the time."""
+_DECAY = 0.97
+"""By this the recorded times of a way are multiplied for each refresh since it was last taken, so
+that it is tried again."""
+_MIN_DECAY = 0.5
+"""The least that this factor becomes: a way that takes more than twice as long is never tried
+again."""
+_ASKED_AFTER_UNSEEN = 4
+"""After a change that the query did not see, this many refreshes ask first if it sees theirs."""
+_ASK_EVERY = 11
+"""One refresh in this many asks anyway; else nothing would be known of changes that are not seen.
 Runs of a day or a week do not come in elevens, so that it is not always the same one that asks."""
-_COLD = 1_000
-"""So many milliseconds of a build do not count, but at most half of it: most builds are the first
-work of their process, which compiles code then. It is a guess, which counts until all rows were
-written by a refresh."""
-_TRIALS = 2
-"""So many refreshes that write all rows tell what it takes: the first one, whose code is compiled
-then, took up to twice as long as the next."""
-_TENTH = 1.1
-_MORE = 200
-"""A way is taken instead of the usual one if it is expected to be faster by a tenth, and by so many
-milliseconds at least."""
+_COLD_MS = 1_000
+"""How many milliseconds of a build do not count, but at most half of it: most builds are the first
+work of their process, which compiles code then. It is a guess, which counts until a refresh has
+written all rows."""
+_MIN_REWRITES = 2
+"""How many refreshes must write all rows before their times decide: the first one, whose code is
+compiled then, took up to twice as long as the next."""
+_MIN_GAIN_RATIO = 1.1
+_MIN_GAIN_MS = 200
+"""Another way than the usual one is taken if it is expected to be faster by a tenth, and by this
+many milliseconds at least."""
 
 
 class Took(NamedTuple):
@@ -79,7 +81,7 @@ class Expected(NamedTuple):
         anew: The milliseconds of writing all rows.
         followed: Those of following the change.
         compared: Those that a model above takes to compare all rows with what they were.
-        is_trial: Whether the first are what it takes at best, which is to be tried.
+        is_trial: Whether `anew` is what it takes at best, which is to be tried.
     """
 
     anew: float
@@ -90,7 +92,7 @@ class Expected(NamedTuple):
     @property
     def gains(self) -> bool:
         """Whether enough is gained by writing all rows."""
-        least = max(_TENTH * self.anew, self.anew + _MORE)
+        least = max(_MIN_GAIN_RATIO * self.anew, self.anew + _MIN_GAIN_MS)
         return least < self.followed and self.anew + self.compared <= self.followed
 
 
@@ -129,24 +131,24 @@ class Timings:
         return self
 
     def faster_anew(self, rows: int | None, refresh: int, compared: float = 0) -> Expected | None:
-        """What both ways are expected to take, if to write all rows is the faster one; else None.
+        """What both ways are expected to take, if writing all rows is the faster one; else None.
 
-        If only cold times of it are known, it is tried once that may pay.
+        If only cold times of it are known, it is tried as soon as that may pay.
 
         Args:
             rows: How many rows changed of the sources that the query reads; None if not known.
             refresh: The number of the refresh that is planned.
             compared: The milliseconds that a model above takes to compare all rows.
         """
-        seen = [took for took in self._comparable() if _tells_of(took.rows, rows)]
-        if len(seen) < _TRIED or not self.anew:
+        seen = [took for took in self._comparable() if _is_evidence(took.rows, rows)]
+        if len(seen) < _MIN_FOLLOWED or not self.anew:
             return None
         rewrites = [took for took in self.anew if not took.build]
         known = rewrites or self.anew
         followed = _expected(seen, rows, refresh)
         expected = Expected(_least(known, refresh), followed, compared)
-        if not expected.gains and len(rewrites) < _TRIALS:
-            at_best = Expected(_AT_LEAST * _warm(known[-1]), followed, compared, is_trial=True)
+        if not expected.gains and len(rewrites) < _MIN_REWRITES:
+            at_best = Expected(_MIN_DECAY * _warm(known[-1]), followed, compared, is_trial=True)
             if _pays(at_best, known[-1], refresh):
                 expected = at_best
         return expected if expected.gains else None
@@ -154,45 +156,48 @@ class Timings:
     def may_be_unseen(self, rows: int | None, refresh: int) -> bool:
         """Whether to ask first if the query sees a change at all, before all rows are written.
 
-        So it is where it saw nothing of one of this size, or of a larger one, a few refreshes ago;
-        and now and then.
+        It is asked a few refreshes long after one of this size, or a larger one, was not seen; and
+        now and then.
 
         Args:
             rows: How many rows changed of the sources that the query reads; None if not known.
             refresh: The number of the refresh that is planned.
         """
-        if refresh % _ASKED_ANYWAY == 0:
+        if refresh % _ASK_EVERY == 0:
             return True
         last = self.unseen
-        if last is None or refresh - last.refresh > _ASKED:
+        if last is None or refresh - last.refresh > _ASKED_AFTER_UNSEEN:
             return False
         if rows is None or last.rows is None:
             return True
         return (_size(rows) or 0) <= (_size(last.rows) or 0)
 
     def _comparable(self) -> tuple[Took, ...]:
-        """Those that followed; not the oldest, which may be its process's first, if it is alone."""
+        """The times of following, without the oldest if no other is of its size.
+
+        That one may be the first refresh of its process, which is slow.
+        """
         sizes = [_size(took.rows) for took in self.followed]
         return self.followed[1:] if sizes[:1] and sizes.count(sizes[0]) == 1 else self.followed
 
 
 def _least(alike: Sequence[Took], refresh: int) -> float:
-    """The least of a way's times, in milliseconds as they count now.
+    """The least of a way's times, in milliseconds, reduced by its age.
 
-    All of them are as old as the newest. If a way was tried again, and was slow again, its older
-    times must not let it be tried soon once more.
+    All of them count as old as the newest. If a way was tried again, and was slow again, its older
+    times must not let it be tried once more soon.
     """
     age = refresh - max(took.refresh for took in alike) - 1
-    return max(_AT_LEAST, _AGES**age) * min(map(_warm, alike))
+    return max(_MIN_DECAY, _DECAY**age) * min(map(_warm, alike))
 
 
 def _pays(at_best: Expected, cold: Took, refresh: int) -> bool:
     """Whether it is time to try a way of which only a cold time is known.
 
-    It is once the refreshes since then may have lost as much as a trial costs. So until it is
-    known which way is the faster one, no more is lost than about twice what a trial costs, if it
-    takes no longer than the cold time did (ski rental; Karlin, Manasse, Rudolph and Sleator,
-    "Competitive snoopy caching", Algorithmica 3, 1988).
+    It is, once the refreshes since then may have lost as much as a trial costs. So at most about
+    twice the cost of a trial is lost until the faster way is known, if the trial takes no longer
+    than the cold time did (ski rental; Karlin, Manasse, Rudolph and Sleator, "Competitive snoopy
+    caching", Algorithmica 3, 1988).
     """
     each = at_best.followed - at_best.anew - at_best.compared
     trial = cold.milliseconds + at_best.compared - at_best.followed
@@ -200,19 +205,19 @@ def _pays(at_best: Expected, cold: Took, refresh: int) -> bool:
 
 
 def _warm(took: Took) -> float:
-    """The milliseconds of a time that are not taken for cold."""
+    """The milliseconds of a time without what is taken for cold code."""
     if not took.build:
         return took.milliseconds
-    return max(took.milliseconds / 2, took.milliseconds - _COLD)
+    return max(took.milliseconds / 2, took.milliseconds - _COLD_MS)
 
 
 def _expected(seen: Sequence[Took], rows: int | None, refresh: int) -> float:
     """The milliseconds that following a change is expected to take.
 
-    It is what changes of its size took, or the largest of those that were smaller. Old times count
-    in full as far as smaller changes take as long by now. If it is larger than all of these, each
-    row more takes what it took from the size before to theirs. If there is no size before, it takes
-    a quarter more for each four times as many rows.
+    It is what changes of its size took; if there was none, what the largest of the smaller ones
+    took. The time of a size is not reduced by its age below what smaller changes take by now. If
+    the pending change is larger than all recorded ones, each further row adds what a row added
+    between the two largest sizes. If only one size is recorded, four times the rows add a quarter.
     """
     by_size: dict[int | None, list[Took]] = {}
     for took in seen:
@@ -233,17 +238,17 @@ def _expected(seen: Sequence[Took], rows: int | None, refresh: int) -> float:
     if own in sizes or rows <= most[-1]:
         return expected
     if len(groups) == 1:
-        more = math.log(max(1, rows / max(most[-1], _FEW)), 4)
-        return min(_GROWS, math.pow(_EACH_SIZE, more)) * expected
+        more = math.log(max(1, rows / max(most[-1], _FIXED_COST_ROWS)), 4)
+        return min(_MAX_GROWTH, math.pow(_GROWTH_PER_SIZE, more)) * expected
     rise = (expected - least[-2]) / (most[-1] - most[-2])
-    return min(_GROWS * expected, expected + max(0, rise) * (rows - most[-1]))
+    return min(_MAX_GROWTH * expected, expected + max(0, rise) * (rows - most[-1]))
 
 
-def _tells_of(seen: int | None, rows: int | None) -> bool:
-    """Whether a change of so many rows costs no more than one of these."""
+def _is_evidence(seen: int | None, rows: int | None) -> bool:
+    """Whether a recorded change of `seen` rows is evidence for a pending one of `rows`."""
     if rows is None:
         return True
-    return seen is not None and seen <= _TELLS * rows
+    return seen is not None and seen <= _MAX_SIZE_RATIO * rows
 
 
 def _size(rows: int | None) -> int | None:

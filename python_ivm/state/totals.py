@@ -195,7 +195,7 @@ def average(total: exp.Expr, count: exp.Expr, sql_type: SqlType) -> exp.Expr:
 
 
 def _over_some(count: exp.Expr, value: exp.Expr) -> exp.Expr:
-    """A value over so many others that are not NULL: NULL over none."""
+    """An aggregate's value, or NULL if `count`, the number of its values, is 0."""
     return exp.Case().when(exp.GT(this=count, expression=exp.Literal.number(0)), value)
 
 

@@ -13,7 +13,7 @@ from dbt.adapters.sparkivm.bridge.refresher import Outcome
 from dbt.adapters.sparkivm.bridge.warehouse import Row, SparkWarehouse
 from python_ivm.operate.maintenance import maintenance
 from python_ivm.optimize.analysis.zone_maps import ColumnLayout
-from python_ivm.optimize.cost import FILE, RANGE
+from python_ivm.optimize.cost import CLUSTERED_FILE_BYTES, FILE_BYTES
 from python_ivm.state.storage import Storage
 from tests.conftest import MakeProject
 from tests.spark.workbench import FEED, Bench, View, failing, refresher
@@ -138,7 +138,8 @@ def test_only_while_a_state_is_laid_out_files_have_an_end(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(
-    ("clusters", "size_of"), [pytest.param((), FILE, marks=pytest.mark.thorough), (("k",), RANGE)]
+    ("clusters", "size_of"),
+    [pytest.param((), FILE_BYTES, marks=pytest.mark.thorough), (("k",), CLUSTERED_FILE_BYTES)],
 )
 def test_optimize_is_told_how_large_files_shall_be(
     bench: Bench, clusters: tuple[str, ...], size_of: int

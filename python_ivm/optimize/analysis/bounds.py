@@ -19,11 +19,11 @@ from python_ivm.optimize.analysis.provenance import DATE, WHOLE_NUMBERS
 BOUNDS = "bounds"
 """The mark of an added condition: the :class:`Bound` it states. The first part of its OR has it."""
 _FEW = 1_000
-"""So many values are few, if they are not listed."""
+"""Up to this many values are few, if they are not listed."""
 _MOST_NODES = 50
-"""Up to so many values of a list are nodes of the expression."""
+"""Up to this many listed values are nodes of the expression; more are one text."""
 _MOST_INTERVALS = 16
-"""Into so many intervals a range is cut at most."""
+"""The most intervals into which a range is cut."""
 _NARROW = 0.01
 """If there are more values than that, a gap of up to this part of the whole range is not cut."""
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")

@@ -15,7 +15,7 @@ from python_ivm.optimize.analysis.reads import Read
 from python_ivm.sources.history import DataFile
 
 _APART = 1.5
-"""In at most so many files, on average, lies a value of a column by which a table is laid out."""
+"""A table is laid out by a column if each value lies in at most this many files, on average."""
 _PAGE = 20_000
 """Rows of a column that Parquet reads or leaves out together."""
 

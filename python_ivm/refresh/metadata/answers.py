@@ -13,7 +13,7 @@ Name = tuple[str, ...]
 T = TypeVar("T")
 
 _RECENT = 2
-"""So many commits are asked for at the least: mostly one has come since the last refresh."""
+"""The least number of commits to ask for: mostly one has come since the last refresh."""
 
 _DETAIL = "detail"
 
@@ -35,7 +35,7 @@ class _Table:
     lock: RLock = field(default_factory=RLock)
 
     def holds(self, limit: int | None) -> bool:
-        """Whether so many commits are known, or all that there are."""
+        """Whether the newest `limit` commits are known, or all that there are."""
         if self.commits is None or self.complete:
             return True
         return limit is not None and len(self.commits) >= limit

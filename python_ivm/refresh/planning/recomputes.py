@@ -22,12 +22,12 @@ from python_ivm.state.recompute import FRESH, recompute
 from python_ivm.state.storage import Storage
 
 _FEW_BYTES = 2**20
-"""Up to so many bytes a state is written whole where bytes and operators tell that it is cheaper:
-models above compare what it had and has."""
+"""The largest state that is overwritten because the cost model says that it is cheaper, in bytes.
+Models above must then compare its old rows with its new ones."""
 _TIMED_BYTES = 2**23
-"""Up to so many bytes it is written whole where times tell that it is faster."""
+"""The largest state that is overwritten because its recorded times say that it is faster."""
 _COMPARED = 100
-"""So many milliseconds a model above takes to compare a mebibyte of what it had and has."""
+"""Milliseconds that a model above takes to compare a mebibyte of old rows with the new ones."""
 
 
 class Recomputes(Builds):
@@ -86,8 +86,8 @@ class Recomputes(Builds):
     def _is_rewritable(self, bookmark: Bookmark, most: int = _FEW_BYTES) -> bool:
         """Whether all rows of the state may be written where the query is computed anew.
 
-        Only of a state of so many bytes at the most, and not where its rows are no function of what
-        the sources have now.
+        Only if it has at most `most` bytes, and if its rows are a function of what the sources have
+        now.
         """
         options, model = self.request.options, self.model
         by_steps = bool(model.ordered) or options.step is Step.COMMIT

@@ -9,7 +9,7 @@ import pytest
 from python_ivm.errors import InvalidModel
 from python_ivm.operate.maintenance import Maintenance, maintenance
 from python_ivm.operate.records import records
-from python_ivm.optimize.cost import FILE, RANGE, Execution
+from python_ivm.optimize.cost import CLUSTERED_FILE_BYTES, FILE_BYTES, Execution
 from python_ivm.refresh.metadata.versions import state_history
 from python_ivm.refresh.statement import Kind, Strategy
 from python_ivm.sources.history import Commit, DataFile, Detail
@@ -81,7 +81,7 @@ def test_many_small_files_are_written_together_after_some_refreshes(
     assert done(need(xs)) == ["OPTIMIZE", "MERGE"]
 
 
-@pytest.mark.parametrize(("number", "size"), [(10, 1_000), (200, 100 * FILE)])
+@pytest.mark.parametrize(("number", "size"), [(10, 1_000), (200, 100 * FILE_BYTES)])
 def test_files_that_are_few_or_large_stay(
     xs: Lake, monkeypatch: pytest.MonkeyPatch, number: int, size: int
 ) -> None:
@@ -126,14 +126,14 @@ def test_a_state_that_was_clustered_later_is_laid_out(xs: Lake) -> None:
 
 
 def test_a_small_state_is_not_laid_out(xs: Lake) -> None:
-    clustered(xs, (0, 90), (1, 99), size=3 * RANGE)
+    clustered(xs, (0, 90), (1, 99), size=3 * CLUSTERED_FILE_BYTES)
     refresh(xs, 17, CLUSTERED)
     assert done(need(xs)) == []
     assert len(optimized(need(xs, forced=True))) == 1, "unless one asks for it"
 
 
 def test_many_files_of_a_clustered_state_are_written_together_into_narrow_ones(xs: Lake) -> None:
-    clustered(xs, *((n, n + 1) for n in range(200)), size=RANGE)
+    clustered(xs, *((n, n + 1) for n in range(200)), size=CLUSTERED_FILE_BYTES)
     assert optimized(need(xs, forced=True)) == [
         ("OPTIMIZE s.sums__ivm_state", Execution.CLUSTERING)
     ]

@@ -9,7 +9,12 @@ from typing import Any, Protocol
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.sparkivm.connection.session import AnySession
-from python_ivm.optimize.cost import FILE, RANGE, ROWS, Execution
+from python_ivm.optimize.cost import (
+    CLUSTERED_FILE_BYTES,
+    CLUSTERED_FILE_ROWS,
+    FILE_BYTES,
+    Execution,
+)
 
 
 class Conf(Protocol):
@@ -107,9 +112,9 @@ EXECUTIONS: Mapping[Execution, Mapping[str, str]] = {
     Execution.USUAL: {},
     Execution.INTERPRETED: _WITHOUT_CODE,
     Execution.PLANNED_ONCE: {**_WITHOUT_CODE, "spark.sql.adaptive.enabled": "false"},
-    Execution.LAID_OUT: {"spark.sql.files.maxRecordsPerFile": str(ROWS)},
-    Execution.COMPACTING: _optimized(FILE),
-    Execution.CLUSTERING: _optimized(RANGE),
+    Execution.LAID_OUT: {"spark.sql.files.maxRecordsPerFile": str(CLUSTERED_FILE_ROWS)},
+    Execution.COMPACTING: _optimized(FILE_BYTES),
+    Execution.CLUSTERING: _optimized(CLUSTERED_FILE_BYTES),
 }
 """What Spark is told for a statement that is to be executed so."""
 
@@ -192,8 +197,8 @@ def exact(conf: Conf) -> AbstractContextManager[None]:
 
 
 LISTED = {"spark.sql.parquet.pushdown.inFilterThreshold": "1000"}
-"""Of so many listed keys Parquet is told each (by default of ten), so that it leaves out the pages
-in which there is none; of more it is told the lowest and the highest one.
+"""How many listed keys Parquet is told one by one, so that it skips the pages that have none of
+them. Of a longer list it is told the lowest and the highest key. The default is ten.
 """
 
 

@@ -44,7 +44,7 @@ _NOT_DELTA = (
 _FIELDS_TOLD = "spark.sql.debug.maxToStringFields"
 _ALL_FIELDS = str(2**31 - 1)
 _AT_ONCE = 8
-"""So many commits a statement reads at no extra cost: its Spark job takes far longer."""
+"""How many commits a statement reads at no extra cost: its Spark job takes far longer."""
 _ON = re.compile(rf'"{re.escape(CHANGE_FEED)}"\s*:\s*"?true', re.IGNORECASE)
 _CUT_OFF = re.compile(r"\.\.\. \d+ more fields")
 
