@@ -77,6 +77,23 @@ def _what_to_do(refused: Reason, feeds: Reason | None) -> str:
     return "Change the model or its source, or run once with --full-refresh."
 
 
+def forbids(request: Request) -> str:
+    """What of a model's configuration forbids a change, with the verb."""
+    if request.full_refresh is False:
+        return "full_refresh: false forbids"
+    return "on_configuration_change: fail forbids"
+
+
+def how_to_allow(request: Request) -> str:
+    """What to do about it."""
+    if request.full_refresh is False:
+        return (
+            "Undo the change, or take full_refresh: false out of the model's config and run once "
+            "with --full-refresh. The config wins over the flag."
+        )
+    return "Run with --full-refresh, or set on_configuration_change: apply."
+
+
 def warning(request: Request, reason: Reason, feeds: Reason | None, done: str) -> str | None:
     """What dbt warns of, if anything.
 

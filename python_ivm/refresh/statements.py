@@ -29,6 +29,8 @@ from python_ivm.state.storage import CHECKED, columns_clause
 QUERY = "ivm.query"
 """The state's table property that holds the model's SQL over the tables below its views, as JSON
 text."""
+STAND_IN = "ivm.stand_in"
+"""The table property of a state that ``--empty`` or ``--sample`` wrote."""
 MODEL = "ivm.model"
 """The one that holds the SQL as the user wrote it, where that is another one."""
 VIEW = "ivm.view"

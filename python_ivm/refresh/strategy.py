@@ -8,7 +8,7 @@ from textwrap import shorten
 
 from python_ivm.algebra.nodes import ClockFilter
 from python_ivm.errors import InvalidModel, IvmError
-from python_ivm.refresh import statements
+from python_ivm.refresh import policy, statements
 from python_ivm.refresh.delays import start as own_start
 from python_ivm.refresh.delays.points import next_point
 from python_ivm.refresh.delays.steps import AsOf, TimePoint, next_commit
@@ -216,15 +216,17 @@ class Planner(Recomputes):
     def _partial(self) -> Refresh:
         """For ``--empty`` and ``--sample``: check the query, and give a new view its columns.
 
-        The state is written without a bookmark, so that the next run builds it; a state that
-        stands already is left as it is.
+        The state is written without a bookmark, so that the next run builds it. One that such a
+        run wrote is written again; any other one is left as it is.
         """
         columns = [name for name, _ in self.warehouse.describe(self.request.sql)]
         refuse_duplicates(columns)
-        if self.warehouse.history(self.request.state, 1):
+        if self.warehouse.history(self.request.state, 1) and not self._is_stand_in():
             told = "the query was checked; --empty and --sample leave a built view as it is"
-            return Refresh(Strategy.NOOP, "PARTIAL", told)
-        request = replace(self.request, storage=Storage())  # of a state that is replaced soon
+            warning = self._former_columns(columns)
+            return Refresh(Strategy.NOOP, "PARTIAL", told, warning=warning)
+        properties = {**self.request.properties, statements.STAND_IN: "true"}
+        request = replace(self.request, storage=Storage(), properties=properties)
         sql = self.model.reading.text if self.model.delayed else request.sql
         body = self.warehouse.stand_in(sql)
         if self.is_log:
@@ -236,6 +238,25 @@ class Planner(Recomputes):
         ]
         told = "built by --empty or --sample; the next run builds it from all rows"
         return Refresh(Strategy.FULL, "PARTIAL", told, tuple(planned), sentence=told)
+
+    def _is_stand_in(self) -> bool:
+        """Whether a run with ``--empty`` or ``--sample`` wrote the state last."""
+        found = self.model.found
+        if found.bookmark is not None or found.newer:
+            return False
+        return statements.STAND_IN in self.warehouse.properties(self.request.state)
+
+    def _former_columns(self, columns: list[str]) -> str | None:
+        """What to warn of where the query has other columns than the view that stands."""
+        standing = self.warehouse.columns(self.request.view) or ()
+        now = [*columns, *([STEP] if self.is_log else [])]
+        if [name.lower() for name in standing] == [name.lower() for name in now]:
+            return None
+        has = f"has the columns {', '.join(standing)}" if standing else "is missing"
+        return (
+            f"{self.request.model}: the query has the columns {', '.join(now)}, and its view "
+            f"{has}. --empty and --sample change no built model: run it without the flag"
+        )
 
     def _reason_to_rebuild(self, bookmark: Bookmark | None, intact: bool) -> Reason | None:
         if self.request.options.policy is Policy.FULL:
@@ -259,8 +280,8 @@ class Planner(Recomputes):
         choice = self.request.options.on_configuration_change
         if choice is OnConfigurationChange.FAIL or self.request.full_refresh is False:
             raise InvalidModel(
-                what[0].upper() + what[1:] + ", and the configuration forbids a rebuild",
-                hint="Run with --full-refresh, or set on_configuration_change: apply.",
+                f"{what[0].upper()}{what[1:]}, and {policy.forbids(self.request)} a rebuild",
+                hint=policy.how_to_allow(self.request),
             )
         if choice is OnConfigurationChange.CONTINUE:
             return self._by_the_former_query(bookmark, forced, rebuild)

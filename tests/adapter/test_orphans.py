@@ -13,6 +13,7 @@ from dbt.adapters.sparkivm.bridge import orphans
 from dbt.adapters.sparkivm.bridge.orphans import OrphansMixin
 from dbt.adapters.sparkivm.bridge.relations import state_name
 from python_ivm.parse.views import View
+from python_ivm.refresh.lifecycle.public_view import fingerprint
 from python_ivm.sources.history import Commit
 from python_ivm.state.bookmark import Bookmark
 
@@ -207,3 +208,97 @@ def test_a_state_that_cannot_be_dropped_is_a_warning(monkeypatch: pytest.MonkeyP
     adapter.fails = True
     adapter.build(node("table"), None, table=True)
     assert told == ["s.m__ivm_state is no longer used, and could not be dropped: it is locked"]
+
+
+class Lake(OrphansMixin):
+    """Schemas, each with the state of a view `m` that the project `shop` built there.
+
+    Attributes:
+        schemas: Their names; the target's is `shop`.
+        dropped: What was dropped.
+    """
+
+    def __init__(self, *schemas: str) -> None:
+        self.config = SimpleNamespace(
+            project_name="shop", credentials=SimpleNamespace(schema="shop")
+        )
+        self.schemas = schemas
+        self.dropped: list[tuple[str, ...]] = []
+
+    def _ivm_query(self, sql: str) -> list[dict[str, str]]:
+        assert sql == "SHOW SCHEMAS"
+        return [{"namespace": schema} for schema in self.schemas]
+
+    def _ivm_delta_tables(self, schema: str) -> Any:
+        return [SimpleNamespace(schema=schema, identifier="m__ivm_state")]
+
+    def _ivm_state(self, model: Any, view: tuple[str, str], config: Any) -> tuple[str, str]:
+        return config.get("ivm_state_schema", view[0]), state_name(view[1], config)
+
+    def _ivm_warehouse(self) -> Any:
+        return self
+
+    def history(self, parts: tuple[str, ...], limit: int | None) -> list[Commit]:
+        text = f"SELECT k FROM {parts[0]}.m__ivm_state"
+        bookmark = Bookmark(
+            "q", "f", 1, {}, model=f"{parts[0]}.m", project="shop", view=fingerprint(text)
+        )
+        return [Commit(0, "t", "WRITE", user_metadata=bookmark.text())]
+
+    def definition(self, parts: tuple[str, ...]) -> View:
+        text = f"SELECT k FROM {parts[0]}.m__ivm_state"
+        return View(text, ("spark_catalog", parts[0]), {})
+
+    def _ivm_relation(self, parts: tuple[str, ...], kind: object) -> tuple[str, ...]:
+        return parts
+
+    def drop_relation(self, relation: tuple[str, ...]) -> None:
+        self.dropped.append(relation)
+
+
+def in_graph(schema: str, name: str, **config: str) -> dict[str, Any]:
+    """A maintained model as dbt gives it to Jinja."""
+    settings = {"materialized": "incremental_ivm", **config}
+    return {"resource_type": "model", "schema": schema, "name": name, "config": settings}
+
+
+def both(schema: str) -> list[tuple[str, str]]:
+    return [(schema, "m"), (schema, "m__ivm_state")]
+
+
+@pytest.mark.parametrize(
+    ("models", "named", "dropped"),
+    [
+        ([], [], both("shop")),
+        ([("shop", "m", {})], [], []),
+        ([("shop", "m", {}), ("shop_prod", "other", {})], [], both("shop_prod")),
+        (
+            [("shop", "n", {"ivm_state_schema": "shop_prod"})],
+            [],
+            [*both("shop"), *both("shop_prod")],
+        ),
+        ([("shop", "m", {})], ["SHOP_PROD"], both("shop_prod")),
+        ([("shop", "m", {})], ["no_such"], []),
+    ],
+)
+def test_what_another_target_may_keep_up_stays(
+    models: list[tuple[str, str, dict[str, str]]], named: list[str], dropped: list[tuple[str, str]]
+) -> None:
+    """`shop_prod` may be the schema of another target, or a custom one of the target `shop`."""
+    lake = Lake("shop", "shop_prod", "shopping", "default")
+    graph = {"nodes": {f"{s}.{n}": in_graph(s, n, **config) for s, n, config in models}}
+    lines = lake.ivm_orphans(graph, drop=True, schemas=named)
+    assert lake.dropped == dropped
+    kept = [line for line in lines if line.startswith("kept ") and "shop_prod" in line]
+    assert len(kept) == (("shop_prod", "m") not in dropped)
+    assert all("schemas: [shop_prod]" in line for line in kept)
+
+
+def test_a_listing_says_what_would_be_dropped() -> None:
+    lake = Lake("shop", "shop_prod")
+    *_, last = lake.ivm_orphans({"nodes": {}})
+    assert last == "1 of 2 can be dropped: dbt run-operation ivm_orphans --args '{drop: true}'"
+    *_, last = lake.ivm_orphans({"nodes": {}}, schemas=["shop_prod"])
+    assert last.startswith("2 of 2 can be dropped")
+    assert last.endswith("--args '{drop: true, schemas: [shop_prod]}'")
+    assert lake.dropped == []

@@ -166,5 +166,5 @@ class TestMaterializedViewChangesFail(Changes, MaterializedViewChangesFailMixin)
         self.change_config_via_replace(project, my_materialized_view)
         command = ["run", "--models", my_materialized_view.name]
         _, logs = run_dbt_and_capture(command, expect_pass=False)
-        assert "the configuration forbids a rebuild" in logs
+        assert "on_configuration_change: fail forbids a rebuild" in logs
         self.check_start_state(project, my_materialized_view)

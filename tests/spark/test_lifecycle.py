@@ -137,7 +137,7 @@ def test_states_that_no_model_keeps_up(
     before = orphans()
     assert f"{lake.schema}.m__ivm_state: state of {lake.schema}.m; the model keeps" in before
     assert f"{lake.schema}.m reads it until its next run" in before
-    assert "no model of this project has this name" in before
+    assert "no model of this target has this name" in before
     assert "of the project bank; it is left alone" in before
     assert "1 of 7 can be dropped" in before
 

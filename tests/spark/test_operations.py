@@ -206,9 +206,10 @@ def test_a_state_in_a_schema_that_no_model_has_any_more_is_found(project: DbtPro
     project.run("--select", "away", "sums")
     (project.root / "models" / "away.sql").unlink()
     project.sql("drop view away")
-    listed = project.dbt("run-operation", "ivm_orphans", "--args", "{drop: true}")
-    assert listed.success
-    assert project.sql(f"show tables in {project.schema}_states") == []
+    states = f"{project.schema}_states"
+    for arguments, left in (("{drop: true}", 1), (f"{{drop: true, schemas: [{states}]}}", 0)):
+        assert project.dbt("run-operation", "ivm_orphans", "--args", arguments).success
+        assert len(project.sql(f"show tables in {states}")) == left
 
 
 @pytest.mark.thorough

@@ -107,7 +107,8 @@ def test_full_refresh_and_what_false_forbids(lake: DbtProject) -> None:
     assert lake.run("--full-refresh").response("m")["strategy"] == "noop"
     lake.models(m=ivm(f"select i, v from {lake.schema}.x", full_refresh=False))
     refused = lake.dbt("run")
-    assert "the configuration forbids a rebuild" in refused.message("m")
+    assert "full_refresh: false forbids a rebuild" in refused.message("m")
+    assert "take full_refresh: false out of the model's config" in refused.message("m")
     assert rows(lake) == [(1, 10), (2, 50)]
 
 

@@ -88,6 +88,7 @@ def rows_are_lost(reason: Reason) -> Unsupported:
     return Unsupported(
         f"What came since the last step cannot be told ({reason.code}): {reason.words}. Nothing "
         "was written to the log",
-        hint="--full-refresh begins the log anew. To keep it, undo the change; of a state that was "
-        "written, RESTORE TABLE brings a version back.",
+        hint="--full-refresh begins the log anew, unless the model's config says full_refresh: "
+        "false. To keep it, undo the change; of a state that was written, RESTORE TABLE brings a "
+        "version back.",
     )

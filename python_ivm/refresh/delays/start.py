@@ -100,6 +100,7 @@ def rows_are_lost(reason: Reason) -> Unsupported:
     return Unsupported(
         f"The model reads its own rows, and its state cannot stay ({reason.code}): {reason.words}. "
         "Nothing was written",
-        hint="--full-refresh starts again from no rows. To keep the rows, undo the change; of a "
-        "state that was written, RESTORE TABLE brings a version back.",
+        hint="--full-refresh starts again from no rows, unless the model's config says "
+        "full_refresh: false. To keep the rows, undo the change; of a state that was written, "
+        "RESTORE TABLE brings a version back.",
     )

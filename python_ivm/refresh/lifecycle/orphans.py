@@ -134,7 +134,7 @@ def orphan(
 
 def _why(bookmark: Bookmark, now: Built | None) -> str:
     if now is None:
-        return "no model of this project has this name: it was deleted, renamed or disabled"
+        return "no model of this target has this name: it was deleted, renamed or disabled"
     if now.state is not None:
         return f"the model keeps its state in {relation_name(now.state)} now"
     return f"the model is materialized as {now.materialized} now"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from python_ivm.errors import InvalidModel
 from python_ivm.parse.parser import quoted_name
+from python_ivm.refresh import policy
 from python_ivm.refresh.maintained import Maintained
 from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import OnConfigurationChange, Request, Warehouse
@@ -94,8 +95,8 @@ def stored_otherwise(
         return Otherwise(bookmark, warnings=(kept,))
     if choice is OnConfigurationChange.FAIL or (rebuilt and request.full_refresh is False):
         raise InvalidModel(
-            what[0].upper() + what[1:] + ", and the configuration forbids to follow it",
-            hint="Run with --full-refresh, or set on_configuration_change: apply.",
+            f"{what[0].upper()}{what[1:]}, and {policy.forbids(request)} to apply it",
+            hint=policy.how_to_allow(request),
         )
     if rebuilt:
         return Otherwise(bookmark, rebuild=Reason("STORAGE_CHANGED", "partition_by changed", False))

@@ -276,7 +276,7 @@ def test_other_partitions_are_a_rebuild(lake: Lake) -> None:
 def test_what_on_configuration_change_says(lake: Lake, storage: Storage) -> None:
     lake.run("m", BAG)
     fail = Options(on_configuration_change=OnConfigurationChange.FAIL)
-    with pytest.raises(InvalidModel, match="the configuration forbids to follow it"):
+    with pytest.raises(InvalidModel, match="on_configuration_change: fail forbids to apply it"):
         lake.run("m", BAG, storage=storage, options=fail)
     kept = Options(on_configuration_change=OnConfigurationChange.CONTINUE)
     lake.change("x", insert=[(3, 3, "c")])
@@ -289,7 +289,7 @@ def test_what_on_configuration_change_says(lake: Lake, storage: Storage) -> None
 
 def test_full_refresh_false_forbids_other_partitions_alone(lake: Lake) -> None:
     lake.run("m", BAG)
-    with pytest.raises(InvalidModel, match="forbids to follow it"):
+    with pytest.raises(InvalidModel, match=r"forbids to apply it.*full_refresh: false out of"):
         lake.run("m", BAG, storage=of(partition_by="k"), full_refresh=False)
     assert altered(lake.run("m", BAG, storage=of(liquid_clustered_by="k"), full_refresh=False))
 

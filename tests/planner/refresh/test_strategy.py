@@ -448,6 +448,50 @@ def test_full_refresh_false_forbids_the_rebuild_of_a_changed_query(xs: OddLake) 
         xs.run("m", SQL.replace("sum", "max"), full_refresh=False)
 
 
+def test_what_helps_where_full_refresh_false_forbids_it(xs: OddLake) -> None:
+    """dbt lets the config win over the flag: to advise `--full-refresh` alone was no help."""
+    xs.run("m", SQL)
+    fail = under(Policy.AUTO, on_configuration_change=OnConfigurationChange.FAIL)
+    for how in ({}, fail):
+        with pytest.raises(InvalidModel) as refused:
+            xs.run("m", SQL.replace("sum", "max"), full_refresh=False, **how)
+        assert "full_refresh: false forbids a rebuild" in str(refused.value)
+        assert "take full_refresh: false out of the model's config" in str(refused.value)
+
+
+# -- --empty and --sample ------------------------------------------------------------------
+
+
+def test_a_second_empty_run_gives_the_view_its_present_columns(xs: OddLake) -> None:
+    first = xs.run("m", SQL, partial=True)
+    assert outcome(first) == (Strategy.FULL, "PARTIAL")
+    again = xs.run("m", SQL.replace("sum(v) t", "1 as more, sum(v) t"), partial=True)
+    assert outcome(again) == (Strategy.FULL, "PARTIAL")
+    assert " AS more," in "".join(s.sql for s in again.statements)
+    assert outcome(xs.run("m", SQL)) == (Strategy.FULL, "FIRST_BUILD")
+    assert "ivm.stand_in" not in xs.kept["m__ivm_state"]
+
+
+@pytest.mark.parametrize("written", [False, True])
+def test_an_empty_run_leaves_rows_that_a_build_wrote(xs: OddLake, written: bool) -> None:
+    """Also those of a state whose bookmark is lost."""
+    xs.run("m", SQL)
+    if written:
+        xs.commits["m__ivm_state"] = [Commit(0, "m-1", "CREATE OR REPLACE TABLE AS SELECT")]
+    same = xs.run("m", SQL, partial=True)
+    assert (same.strategy, same.statements, same.warning) == (Strategy.NOOP, (), None)
+
+
+def test_an_empty_run_warns_of_a_built_view_that_has_other_columns(xs: OddLake) -> None:
+    xs.run("m", SQL)
+    other = xs.run("m", SQL.replace("sum(v) t", "1 as more, sum(v) t"), partial=True)
+    assert (other.strategy, other.statements) == (Strategy.NOOP, ())
+    assert other.warning is not None and "k, more, t" in other.warning
+
+
+# -- what forbids --------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize("policy", [Policy.AUTO, Policy.FULL])
 @pytest.mark.parametrize("written", [False, True])
 def test_what_forbids_a_changed_query_comes_before_other_reasons(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from dbt.adapters.base import BaseRelation
@@ -50,43 +50,52 @@ class OrphansMixin(metaclass=AdapterMeta):
             self._ivm_drop_former(former)
 
     @available.parse(lambda *a, **k: [])
-    def ivm_orphans(self, graph: Mapping[str, Any], drop: bool = False) -> list[str]:
+    def ivm_orphans(
+        self, graph: Mapping[str, Any], drop: bool = False, schemas: Sequence[str] = ()
+    ) -> list[str]:
         """List the states in the project's schemas that no model keeps up, and drop its own.
 
         Args:
             graph: The project's, as dbt gives it to Jinja.
             drop: Whether to drop those that are provably this project's.
+            schemas: Where to look besides the schemas of the target and of the project's nodes.
+                Only in all of these something is dropped.
 
         Returns:
             What to tell the user, line by line.
         """
         project = self.config.project_name
         relations = built(graph, self._ivm_state)
-        schemas = sorted(
-            {node["schema"] for node in graph["nodes"].values() if node["resource_type"] in KINDS}
-            | {made.state[0] for made in relations.values() if made.state is not None}
-            | self._ivm_custom_schemas()
-        )
+        own = {node["schema"] for node in graph["nodes"].values() if node["resource_type"] in KINDS}
+        own |= {made.state[0] for made in relations.values() if made.state is not None}
+        standing = self._ivm_schemas()
+        named = {schema.lower() for schema in (self.config.credentials.schema, *schemas)}
+        own |= {schema for schema in standing if schema.lower() in named}
+        others = self._ivm_custom_schemas(standing) - own
         found = []
-        for schema in schemas:
+        for schema in sorted(own | others):
             for relation in self._ivm_delta_tables(schema):
                 parts = (relation.schema, relation.identifier)
                 state = orphan(self._ivm_warehouse(), parts, project, relations)
                 if state is not None:
-                    found.append(state)
+                    found.append(_kept_in(schema, state) if schema in others else state)
         if not found:
-            return [f"No orphaned state in {', '.join(schemas)}."]
-        return self._ivm_dropped(found) if drop else [*(o.told() for o in found), _how(found)]
+            return [f"No orphaned state in {', '.join(sorted(own | others))}."]
+        if drop:
+            return self._ivm_dropped(found)
+        return [*(state.told() for state in found), _how(found, schemas)]
 
-    def _ivm_custom_schemas(self) -> set[str]:
-        """The target's schema and those that dbt names after it: no model may be left in one.
+    def _ivm_schemas(self) -> list[str]:
+        return [str(next(iter(row.values()))) for row in self._ivm_query("SHOW SCHEMAS")]
+
+    def _ivm_custom_schemas(self, standing: Sequence[str]) -> set[str]:
+        """The schemas that dbt may have named after the target's, though no model is left in them.
 
         By a ``generate_schema_name`` of one's own they may be called otherwise; then those are
-        searched that a model still has.
+        searched that a model still has. Another target's schema may begin with the name, too.
         """
-        target = self.config.credentials.schema
-        named = [str(next(iter(row.values()))) for row in self._ivm_query("SHOW SCHEMAS")]
-        return {name for name in named if name == target or name.startswith(f"{target}_")}
+        prefix = f"{self.config.credentials.schema}_".lower()
+        return {schema for schema in standing if schema.lower().startswith(prefix)}
 
     def _ivm_dropped(self, found: list[Orphan]) -> list[str]:
         lines = []
@@ -169,9 +178,21 @@ def _builds_all_rows() -> bool:
     return not partial and getattr(flags, "WHICH", None) != "clone"
 
 
-def _how(found: list[Orphan]) -> str:
+def _kept_in(schema: str, state: Orphan) -> Orphan:
+    """The same, not to be dropped: another target of the project may keep it up."""
+    if state.keep:
+        return state
+    why = (
+        f"no model of this target is in {schema}, and another target may keep it up; if none does, "
+        f"drop it by --args '{{drop: true, schemas: [{schema}]}}'"
+    )
+    return replace(state, keep=why, view=None)
+
+
+def _how(found: list[Orphan], schemas: Sequence[str]) -> str:
+    named = f", schemas: [{', '.join(schemas)}]" if schemas else ""
+    arguments = f"--args '{{drop: true{named}}}'"
     own = sum(not state.keep for state in found)
     if not own:
-        return "None of them would be dropped by --args '{drop: true}'."
-    command = "dbt run-operation ivm_orphans --args '{drop: true}'"
-    return f"{own} of {len(found)} can be dropped: {command}"
+        return f"None of them would be dropped by {arguments}."
+    return f"{own} of {len(found)} can be dropped: dbt run-operation ivm_orphans {arguments}"

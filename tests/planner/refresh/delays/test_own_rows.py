@@ -160,7 +160,7 @@ def test_what_becomes_of_its_rows(xy: Lake, way: str) -> None:
         assert (done.strategy, done.reason) == (Strategy.RECOMPUTE, "SOURCE_REPLACED")
         assert xy.view("m") == before
     elif way == "another":
-        with pytest.raises(InvalidModel, match="the configuration forbids a rebuild"):
+        with pytest.raises(InvalidModel, match="forbids a rebuild"):
             xy.run("m", sql + " and v > 3", full_refresh=False)
         assert xy.run("m", sql + " and v > 3").reason == "QUERY_CHANGED"
         assert xy.view("m") == {}
