@@ -11,7 +11,7 @@ from python_ivm.bind.binder import bind
 from python_ivm.bind.query import Query
 from python_ivm.bind.ties import known_kinds
 from python_ivm.bind.union_types import Types, known
-from python_ivm.errors import InvalidModel, NotYetImplemented, Unsupported
+from python_ivm.errors import InvalidModel, IvmError, NotYetImplemented, Unsupported
 from python_ivm.functions.comparable import may_be_incomparable
 from python_ivm.functions.failures import Failures
 from python_ivm.loops.recursive_sets import in_place_of_loop
@@ -24,6 +24,7 @@ from python_ivm.parse.loops import NOW
 from python_ivm.parse.parser import DIALECT
 from python_ivm.qualify.checks.clock_words import refuse_clock_words
 from python_ivm.qualify.checks.determinism import refuse_places_of_rows
+from python_ivm.qualify.checks.session_names import refuse_session_names
 from python_ivm.qualify.checks.user_functions import check_user_functions
 from python_ivm.qualify.schema import kind_of
 from python_ivm.refresh import statements
@@ -90,6 +91,9 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
     if types is None and (unseen := model.unversioned()):
         return model.not_delta(unseen[0])
     try:
+        if types is None:
+            promised = model.request.options.deterministic_functions
+            check_user_functions(model.reading.tree, model.warehouse.user_functions(), promised)
         questions = Questions(model)
         casts = questions.casts if types is None else known(types)
         kinds = questions.kinds if types is None else known_kinds(types)
@@ -100,8 +104,6 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
         used = _used_columns(query)
         described: Described | None = None
         if types is None:
-            promised = model.request.options.deterministic_functions
-            check_user_functions(model.reading.tree, model.warehouse.user_functions(), promised)
             described = model.warehouse.describe(model.request.sql)
             if len(described) != len(query.columns):
                 raise NotYetImplemented(
@@ -131,9 +133,11 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
             _check_storable(questions, query, decided, described)
             _try(model, query, decided, net)
     except NotYetImplemented as error:
+        _refuse_session_names(model, error)
         return not_yet(error)
     except InvalidModel as error:
         _let_spark_judge(model, error)
+        _refuse_session_names(model, error)
         return not_yet(error)
     except Unsupported:
         raise
@@ -203,6 +207,19 @@ def _let_spark_judge(model: Model, error: InvalidModel) -> None:
         raise error from None
     if len({name.lower() for name, _ in described}) < len(described):
         raise error
+
+
+def _refuse_session_names(model: Model, error: IvmError) -> None:
+    """A query that is computed anew only where a source changed must follow from its sources."""
+
+    def is_value(text: str) -> bool:
+        try:
+            model.warehouse.describe(f"select {text}")
+        except Exception:
+            return False
+        return True
+
+    refuse_session_names(model.reading.tree, model.schemas(), error, is_value)
 
 
 def _used_columns(query: Query) -> dict[str, list[str]]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 import pytest
 
 from python_ivm.errors import InvalidModel, NotYetImplemented, Unsupported
@@ -113,6 +116,56 @@ def test_functions_of_users_need_a_promise(visits: Lake) -> None:
         visits.run("n", "select lib.f(day) d from s.x")
     with pytest.raises(InvalidModel, match="list of names"):
         Options.of({"ivm_deterministic_functions": "mine"})
+
+
+def test_functions_of_users_need_a_promise_where_there_is_no_rule_either(visits: Lake) -> None:
+    """Such a view was computed anew where a source changed, whatever the function read."""
+    visits.db.execute("create macro mine(x) as x + 1")
+    visits.functions = ["mine"]
+    frame = "order by day range between 3 preceding and current row"
+    sql = f"select k, mine(day) as d, nth_value(day, 2) over ({frame}) as w from s.x"
+    with pytest.raises(Unsupported, match=r"mine\(\) is a function of yours"):
+        visits.run("m", sql)
+    visits.functions = []
+    assert visits.run("m", sql).reason == "NOT_YET_IMPLEMENTED"
+
+
+@pytest.mark.parametrize(
+    ("sql", "name"),
+    [
+        ("select k from s.x where day > lim", "lim"),
+        ("select k from s.x where day > session.lim", "session.lim"),
+        ("select k, lim + 1 as d from s.x union all select k, 2 as d from s.x", "lim"),
+        ("select k from s.x where day > (select max(lim) from s.x)", "lim"),
+        ("select k, user as u from s.x", "user"),
+        ("select n.k, nth_value(n.k, 2) over (order by n.k range between 1 preceding and current "
+         "row) as w from (select k, lim as d from s.x) as n", "lim"),
+    ],
+)  # fmt: skip
+def test_variables_of_the_session_are_refused(
+    visits: Lake, monkeypatch: pytest.MonkeyPatch, sql: str, name: str
+) -> None:
+    """Spark knows the name, so the view was built, and stayed as it was when the value changed."""
+    told = visits.describe
+
+    def describe(text: str) -> Sequence[tuple[str, str]]:
+        return told(re.sub(r"(session\.)?\blim\b", "4", text))
+
+    monkeypatch.setattr(visits, "describe", describe)
+    with pytest.raises(Unsupported, match=f"{name} is no column, but a value of the session"):
+        visits.run("m", sql)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select k, d from (select k, day + 1 as d, 1 as user from s.x) as n where user = 1",
+        "select day + 1 as user, nth_value(day, 2) over (order by day range between 3 preceding "
+        "and current row) as w from s.x",
+    ],
+)
+def test_a_column_may_be_named_as_a_value_of_the_session_is(visits: Lake, sql: str) -> None:
+    assert visits.run("m", sql).reason in ("FIRST_BUILD", "NOT_YET_IMPLEMENTED")
 
 
 def test_a_function_with_a_name_that_the_planner_knows_otherwise_is_left_to_spark() -> None:
