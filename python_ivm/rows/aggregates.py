@@ -37,16 +37,17 @@ def aggregate(compiler: Compiler, tree: exp.Expr) -> Aggregated:
     if isinstance(tree, exp.Count) and (isinstance(argument, exp.Star) or argument is None):
         return BIGINT, lambda bag: sum(bag.values())
     rule = _RULES.get(type(tree))
-    if rule is None:
+    if rule is None or (tree.expressions and not isinstance(tree, exp.Count)):
         raise unknown(tree)
     typed = compiler.compile(argument)
+    others = [compiler.compile(other).of for other in tree.expressions]
     kind, of_values = rule(typed, tree, compiler.ansi)
 
     def value(bag: Bag) -> Any:
         values: dict[Any, int] = {}
         for row, times in bag.items():
             found = typed.of(row)
-            if found is not None:
+            if found is not None and all(other(row) is not None for other in others):
                 values[found] = 1 if once else values.get(found, 0) + times
         return of_values(values)
 
