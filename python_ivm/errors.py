@@ -72,6 +72,10 @@ class NotParsed(InvalidModel):
     """The planner cannot read the SQL; if Spark can, the model is rebuilt at every run."""
 
 
+class ReadOtherwise(NotParsed):
+    """The planner reads the SQL, and a setting of the session gives it another meaning."""
+
+
 class Unsupported(IvmError):
     """The query can never be maintained as it stands, for a reason that the message gives."""
 

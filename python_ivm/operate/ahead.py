@@ -213,6 +213,10 @@ class AheadWarehouse:
     def _names(sql: str, imagined: _Imagined) -> bool:
         return imagined.parts[-1].lower() in sql.lower()
 
+    def doubles_quotes(self) -> bool:
+        """Whether two quotes inside a text are one of its characters."""
+        return self._warehouse.doubles_quotes()
+
     def user_functions(self) -> Sequence[str]:
         """The functions that users made."""
         return self._warehouse.user_functions()

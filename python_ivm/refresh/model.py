@@ -10,7 +10,7 @@ from functools import cached_property
 from sqlglot import exp
 
 from python_ivm.algebra.nodes import Node
-from python_ivm.errors import NotParsed
+from python_ivm.errors import NotParsed, ReadOtherwise
 from python_ivm.loops.given import given_query, over_no_rows
 from python_ivm.loops.loop import Loop, loop_of
 from python_ivm.loops.program import program_of
@@ -30,6 +30,7 @@ from python_ivm.parse.parser import (
     without_terminator,
 )
 from python_ivm.parse.previous import marked_tables
+from python_ivm.parse.session_settings import refuse_other_reading
 from python_ivm.parse.views import Reading, View, read
 from python_ivm.qualify.checks.determinism import check_deterministic
 from python_ivm.qualify.schema import Schemas, TableSchema
@@ -109,6 +110,7 @@ class Model:
         self.request = request = replace(request, sql=without_terminator(request.sql))
         try:
             parsed = parse(request.sql)
+            refuse_other_reading(request.sql, request.settings, warehouse.doubles_quotes)
         except NotParsed as error:
             self.reading = self._left_to_spark(error)
         else:
@@ -139,12 +141,13 @@ class Model:
         """The text as it is: it is not known what it reads.
 
         Raises:
-            NotParsed: If Spark does not take it.
+            NotParsed: If Spark does not take it either.
+            Exception: Spark's error, if the planner reads the text otherwise than Spark.
         """
         try:
             self.warehouse.describe(self.request.sql)
-        except Exception:
-            raise error from None
+        except Exception as of_spark:
+            raise (of_spark if isinstance(error, ReadOtherwise) else error) from None
         self.unread = error
         return Reading(self.request.sql, exp.Select(), (), {})
 

@@ -319,6 +319,9 @@ class Warehouse(Protocol):
     ) -> Sequence[Sequence[str | None]]:
         """The rows of a query whose columns are texts, executed so."""
 
+    def doubles_quotes(self) -> bool:
+        """Whether two quotes inside a text are one of its characters."""
+
     def user_functions(self) -> Sequence[str]:
         """The functions that users made and that can be named without a schema, in lower case."""
 

@@ -465,6 +465,10 @@ class Lake:
         self.asked.append(sql)
         return self.db.execute(self.duck(sql)).fetchall()
 
+    def doubles_quotes(self) -> bool:
+        """As since Spark 4.0."""
+        return True
+
     def user_functions(self) -> Sequence[str]:
         """What a test says that users made."""
         return self.functions

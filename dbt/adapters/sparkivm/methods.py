@@ -41,14 +41,13 @@ from python_ivm.loops.run import Relation
 from python_ivm.operate.maintenance import Maintenance, maintenance
 from python_ivm.parse.parser import table_key
 from python_ivm.parse.previous import previous_tables
+from python_ivm.parse.session_settings import ALWAYS, IF_GIVEN
 from python_ivm.refresh.consistency import consistency_query, loop_to_run
 from python_ivm.refresh.delays.start import readable
 from python_ivm.refresh.metadata.versions import shows_state
 from python_ivm.refresh.request import Options, Request
 
 logger = AdapterLogger("SparkIvm")
-
-_SETTINGS = ("spark.sql.ansi.enabled", "spark.sql.session.timeZone", "spark.sql.caseSensitive")
 
 
 class IvmMixin(metaclass=AdapterMeta):
@@ -215,7 +214,8 @@ class IvmMixin(metaclass=AdapterMeta):
             CompilationError: If something else has the place of the clone's state.
             DbtRuntimeError: If it cannot be cloned.
         """
-        cloner = Cloner(self._ivm_query, self._ivm_conf(), self._ivm_warehouse(), _SETTINGS)
+        settings = (*ALWAYS, *IF_GIVEN)
+        cloner = Cloner(self._ivm_query, self._ivm_conf(), self._ivm_warehouse(), settings)
         this, that = ((r.schema, r.identifier) for r in (target, other))
 
         def make_room() -> None:
@@ -258,7 +258,7 @@ class IvmMixin(metaclass=AdapterMeta):
     def _ivm_settings(self) -> dict[str, str]:
         """The session settings by which a query's result can differ."""
         conf = self._ivm_conf()
-        return {key: conf.get(key) for key in _SETTINGS}
+        return {key: conf.get(key) for key in ALWAYS} | conf.given_among(IF_GIVEN)
 
     def _ivm_warehouse(self) -> SparkWarehouse:
         """Answers about tables as of each question."""

@@ -93,6 +93,10 @@ class CachedWarehouse:
         """The functions that users made."""
         return self._once((), "user functions", self._warehouse.user_functions)
 
+    def doubles_quotes(self) -> bool:
+        """How the engine reads a doubled quote."""
+        return self._ask(self._warehouse.doubles_quotes)
+
     def enable_change_feed(self, parts: tuple[str, ...]) -> None:
         """Switch it on, which is a commit."""
         self._ask(lambda: self._warehouse.enable_change_feed(parts))

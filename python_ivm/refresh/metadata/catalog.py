@@ -7,7 +7,7 @@ from functools import partial
 
 from sqlglot import exp
 
-from python_ivm.errors import InvalidModel, IvmError
+from python_ivm.errors import InvalidModel, IvmError, ReadOtherwise
 from python_ivm.parse.marks import AS_OF_LAST, Mark
 from python_ivm.parse.parser import (
     TableReference,
@@ -16,6 +16,7 @@ from python_ivm.parse.parser import (
     table_key,
     table_references,
 )
+from python_ivm.parse.session_settings import IF_GIVEN, refuse_other_reading
 from python_ivm.parse.views import Relation, View, no_rows
 from python_ivm.refresh.metadata.versions import is_delta, state_history
 from python_ivm.refresh.request import Previous, Warehouse
@@ -104,15 +105,26 @@ class Catalog:
             told = "the catalog does not tell under which settings it was made"
             self.keep(Relation(name), told)
             return Relation(name)
-        differing = [
-            key
-            for key, value in (view.settings or {}).items()
-            if key in self._settings and value != self._settings[key]
-        ]
-        if differing:
-            self.keep(Relation(name), f"it was made under another {differing[0]}")
+        differs = self._read_otherwise(view)
+        if differs is not None:
+            self.keep(Relation(name), differs)
             return Relation(name)
         return Relation(name, view, partial(self._adapted, name))
+
+    def _read_otherwise(self, view: View) -> str | None:
+        """Why a view's text has another meaning than in the model, or than the planner knows."""
+        made_under = view.settings or {}
+        for key, value in made_under.items():
+            if key in self._settings and value != self._settings[key]:
+                return f"it was made under another {key}"
+        for key in IF_GIVEN:  # where Spark keeps none with a view, it was made under the default
+            if view.settings is not None and made_under.get(key) != self._settings.get(key):
+                return f"it was made under another {key}"
+        try:
+            refuse_other_reading(view.text, self._settings, self._warehouse.doubles_quotes)
+        except ReadOtherwise as error:
+            return error.message
+        return None
 
     def previous(self, found: TableReference) -> Relation:
         """What a name means that is to be read as it was before the run.

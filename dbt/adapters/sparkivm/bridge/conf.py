@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any, Protocol
 
@@ -26,6 +26,9 @@ class Conf(Protocol):
     def given(self, key: str) -> str | None:
         """The value that somebody gave a setting, which Spark itself need not know."""
 
+    def given_among(self, keys: Sequence[str]) -> dict[str, str]:
+        """The values of those settings, of some, that somebody gave one."""
+
     def set(self, key: str, value: str) -> None:
         """Set it."""
 
@@ -47,6 +50,19 @@ class SessionConf:
     def given(self, key: str) -> str | None:
         """A value that was set. With a default Spark raises nothing of what it does not know."""
         return self._handle.run(lambda session: session.conf.get(key, None))
+
+    def given_among(self, keys: Sequence[str]) -> dict[str, str]:
+        """Values that were set: on Spark Connect each question is a call of the server."""
+
+        def read(session: Any) -> dict[str, str]:
+            if type(session).__module__.startswith("pyspark.sql.connect"):
+                known = getattr(session.conf, "getAll", None)  # since PySpark 4.0
+                if known is not None:
+                    return {key: known[key] for key in keys if key in known}
+            values = {key: session.conf.get(key, None) for key in keys}
+            return {key: value for key, value in values.items() if value is not None}
+
+        return self._handle.run(read)
 
     def set(self, key: str, value: str) -> None:
         """Set it."""
@@ -73,6 +89,11 @@ class StatementConf:
         """A value that was set."""
         value = self.get(key)
         return None if value == _UNDEFINED else value
+
+    def given_among(self, keys: Sequence[str]) -> dict[str, str]:
+        """Values that were set: ``SET`` tells of all of them."""
+        known = {row["key"]: str(row["value"]) for row in self._query("SET")}
+        return {key: known[key] for key in keys if key in known}
 
     def set(self, key: str, value: str) -> None:
         """Set it; between backquotes Spark takes any text."""

@@ -17,11 +17,16 @@ class Engine:
 
     Each ability is believed in until a statement that needs it fails as it does without. So it
     costs nothing where it is there, and one failed parse where it is not.
+
+    Attributes:
+        doubles_quotes: Whether two quotes inside a text are one of its characters; None until
+            somebody asks.
     """
 
     def __init__(self) -> None:
         """Believe in everything."""
         self._missing: set[Ability] = set()
+        self.doubles_quotes: bool | None = None
 
     def can(self, ability: Ability) -> bool:
         """Whether it is not known to be missing."""

@@ -204,6 +204,13 @@ class SparkWarehouse:
         with executed(self._conf, execution):
             return [list(row.values()) for row in self._query(sql)]
 
+    def doubles_quotes(self) -> bool:
+        """Whether two quotes inside a text are one of its characters: asked once a run."""
+        if self._engine.doubles_quotes is None:
+            (row,) = self._query("SELECT 'a''b' AS text")
+            self._engine.doubles_quotes = row["text"] == "a'b"
+        return self._engine.doubles_quotes
+
     def user_functions(self) -> Sequence[str]:
         """The functions that users made and that can be named without a schema."""
         rows = self._ask("SHOW USER FUNCTIONS", "MISSING_CATALOG_ABILITY")
