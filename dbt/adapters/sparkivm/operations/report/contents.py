@@ -8,7 +8,8 @@ from datetime import datetime, timezone
 from typing import Any
 
 from dbt.adapters.sparkivm.configs.nodes import Compiled, Graph, is_maintained, relations_read
-from dbt.adapters.sparkivm.operations import looks
+from dbt.adapters.sparkivm.operations import inspections
+from dbt.adapters.sparkivm.operations.each_model import in_short
 from dbt.adapters.sparkivm.operations.previews import previews, request
 from dbt.adapters.sparkivm.operations.report.drawn import Drawn
 from dbt.adapters.sparkivm.operations.report.run import Run
@@ -42,8 +43,10 @@ def contents(
     drawn = drawn or Drawn(None)
     look = Shared.of(adapter, graph, compiled)
     coming = {one.model: one for one in previews(look, graph, compiled, look=False)}
-    stands = {one.model: one for one in looks.statuses(look, graph, compiled)}
-    past = {name: found for name, found, _ in looks.histories(look, graph, compiled, COMMITS)}
+    stands = {one.model: one for one in inspections.read_statuses(look, graph, compiled)}
+    past = {
+        name: found for name, found, _ in inspections.read_histories(look, graph, compiled, COMMITS)
+    }
     chosen = {uid: graph["nodes"][uid] for uid in compiled}
     models = {}
     for uid, node in chosen.items():
@@ -76,7 +79,7 @@ def _picture(
         asked, warehouse = request(adapter, node, sql), adapter._ivm_warehouse()
         return drawn.of(asked, warehouse, reason, lambda: asdict(picture(asked, warehouse)))
     except Exception as error:  # whatever it is, the others are drawn
-        return asdict(Picture(trouble=looks.in_short(error)))
+        return asdict(Picture(trouble=in_short(error)))
 
 
 def _last_full(past: Sequence[Record]) -> float | None:
