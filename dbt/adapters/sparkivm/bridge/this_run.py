@@ -29,9 +29,6 @@ class ThisRun:
         engine: What is known of the engine.
         settings: The settings by which a query's result can differ, with which each session
             begins; None where each is asked for them.
-        look: What is read at once of the run's models; empty until the first of them asks, and
-            None where each is asked about.
-        looking: Held while it is read.
     """
 
     sources: set[tuple[str, str]] | None = None
@@ -40,8 +37,6 @@ class ThisRun:
     previous: dict[str, Previous] = field(default_factory=dict)
     engine: Engine = field(default_factory=Engine)
     settings: Mapping[str, str] | None = None
-    look: list[Any] = field(default_factory=list)
-    looking: Lock = field(default_factory=Lock)
 
 
 @lru_cache(maxsize=1)

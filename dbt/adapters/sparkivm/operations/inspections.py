@@ -15,13 +15,13 @@ from dbt.adapters.sparkivm.configs.nodes import (
     is_maintained,
     relations_read,
 )
+from dbt.adapters.sparkivm.operations.caching_adapter import CachingAdapter
 from dbt.adapters.sparkivm.operations.each_model import MOST_ROWS, in_short, run_each
 from dbt.adapters.sparkivm.operations.previews import request
-from dbt.adapters.sparkivm.operations.shared import Shared
-from python_ivm.operate.ahead import AheadWarehouse
 from python_ivm.operate.audit import audit, statement
 from python_ivm.operate.check import REFUSED, Check, check
 from python_ivm.operate.records import Record, records
+from python_ivm.operate.simulated_warehouse import SimulatedWarehouse
 from python_ivm.operate.status import Status, status
 from python_ivm.operate.unbuilt import unbuilt
 from python_ivm.parse.parser import quoted_name
@@ -37,27 +37,27 @@ def check_all(adapter: Any, graph: Graph, compiled: Compiled) -> list[Check]:
         graph: The project's nodes.
         compiled: The models.
     """
-    ahead = AheadWarehouse(adapter._ivm_warehouse())
+    simulated = SimulatedWarehouse(adapter._ivm_warehouse())
     found = []
     for uid in in_order(graph, compiled):
         node, sql = graph["nodes"][uid], compiled[uid]
         if not is_maintained(node):
-            _stand_in(adapter, ahead, node, sql)
+            _stand_in(adapter, simulated, node, sql)
             continue
         if isinstance(sql, Exception):
             found.append(Check(node["name"], REFUSED, "COMPILATION", str(sql)))
             continue
         try:
-            told = check(request(adapter, node, sql), ahead)
+            told = check(request(adapter, node, sql), simulated)
         except Exception as error:  # whatever it is, the others go on
             told = Check(node["name"], REFUSED, type(error).__name__, in_short(error))
         found.append(replace(told, advice=(*told.advice, *_replaced(graph, uid))))
         if told.verdict != REFUSED:
-            _stand_in(adapter, ahead, node, sql)
+            _stand_in(adapter, simulated, node, sql)
     return found
 
 
-def _stand_in(adapter: Any, ahead: AheadWarehouse, node: Any, sql: str | Exception) -> None:
+def _stand_in(adapter: Any, simulated: SimulatedWarehouse, node: Any, sql: str | Exception) -> None:
     """Let those that read a model find it, though it is not built."""
     if isinstance(sql, Exception) or node["config"]["materialized"] == "ephemeral":
         return
@@ -66,7 +66,7 @@ def _stand_in(adapter: Any, ahead: AheadWarehouse, node: Any, sql: str | Excepti
     if adapter.get_relation(node["database"], node["schema"], node["alias"]) is not None:
         return
     try:
-        columns = dict(ahead.describe(sql))
+        columns = dict(simulated.describe(sql))
         nulls = ", ".join(
             f"CAST(NULL AS {kind}) AS {quoted_name((name,))}" for name, kind in columns.items()
         )
@@ -74,7 +74,7 @@ def _stand_in(adapter: Any, ahead: AheadWarehouse, node: Any, sql: str | Excepti
         adapter._ivm_query(f"CREATE OR REPLACE TEMPORARY VIEW {view} AS SELECT {nulls}")
     except DbtBaseException:
         return  # what reads it says that it is missing
-    ahead.imagine_built((node["schema"], node["alias"]), columns)
+    simulated.imagine_built((node["schema"], node["alias"]), columns)
 
 
 def _replaced(graph: Graph, uid: str) -> Iterator[str]:
@@ -91,11 +91,11 @@ def _replaced(graph: Graph, uid: str) -> Iterator[str]:
 
 def read_statuses(adapter: Any, graph: Graph, compiled: Compiled) -> list[Status]:
     """Where each maintained model stands."""
-    adapter = Shared.of(adapter, graph, compiled)
-    ahead = AheadWarehouse(adapter._ivm_warehouse())
+    adapter = CachingAdapter.of(adapter, graph, compiled)
+    simulated = SimulatedWarehouse(adapter._ivm_warehouse())
 
     def inspect(asked: Request) -> Status:
-        found = status(asked, ahead)
+        found = status(asked, simulated)
         if found.last is None or found.rows is not None:
             return found
         rows = adapter._ivm_query(f"SELECT count(*) AS n FROM {quoted_name(asked.state)}")
@@ -117,7 +117,7 @@ def read_histories(
         compiled: The models.
         most: How many commits of each are read; None means all.
     """
-    warehouse = Shared.of(adapter, graph, compiled)._ivm_warehouse()
+    warehouse = CachingAdapter.of(adapter, graph, compiled)._ivm_warehouse()
 
     def inspect(asked: Request) -> tuple[str, list[Record], str]:
         found = records(warehouse.history(asked.state, most) or ())

@@ -19,7 +19,7 @@ from dbt.adapters.sparkivm.operations import changes, inspections
 from dbt.adapters.sparkivm.operations.each_model import MOST_ROWS, in_short
 from dbt.adapters.sparkivm.operations.history_query import Past, query
 from dbt.adapters.sparkivm.operations.previews import previews
-from dbt.adapters.sparkivm.prefetched.reading import look
+from dbt.adapters.sparkivm.prefetched.reading import prefetch
 from dbt.adapters.sparkivm.prefetched.unchanged import PrefetchedWarehouse
 from python_ivm.errors import Conflict
 from python_ivm.operate.adoption import Adoption, adoption
@@ -117,7 +117,7 @@ class OperationsMixin(metaclass=AdapterMeta):
             graph: The project's, as dbt gives it to Jinja.
             uids: The models that are asked about.
         """
-        found = look(self, graph, uids) if self.config.credentials.is_connect else None
+        found = prefetch(self, graph, uids) if self.config.credentials.is_connect else None
         if found is None:
             return self._ivm_warehouse()
         this_run().settings = found.settings

@@ -9,11 +9,11 @@ from typing import Any
 
 from dbt.adapters.sparkivm.configs.nodes import Compiled, Graph, is_maintained, relations_read
 from dbt.adapters.sparkivm.operations import inspections
+from dbt.adapters.sparkivm.operations.caching_adapter import CachingAdapter
 from dbt.adapters.sparkivm.operations.each_model import in_short
 from dbt.adapters.sparkivm.operations.previews import previews, request
 from dbt.adapters.sparkivm.operations.report.drawn import Drawn
 from dbt.adapters.sparkivm.operations.report.run import Run
-from dbt.adapters.sparkivm.operations.shared import Shared
 from dbt.adapters.sparkivm.operations.totals import totals
 from python_ivm.explain.picture import Picture, picture
 from python_ivm.operate.records import Record
@@ -41,11 +41,12 @@ def contents(
         drawn: The drawings of an earlier page.
     """
     drawn = drawn or Drawn(None)
-    look = Shared.of(adapter, graph, compiled)
-    coming = {one.model: one for one in previews(look, graph, compiled, look=False)}
-    stands = {one.model: one for one in inspections.read_statuses(look, graph, compiled)}
+    adapter = CachingAdapter.of(adapter, graph, compiled)
+    coming = {one.model: one for one in previews(adapter, graph, compiled, look=False)}
+    stands = {one.model: one for one in inspections.read_statuses(adapter, graph, compiled)}
     past = {
-        name: found for name, found, _ in inspections.read_histories(look, graph, compiled, COMMITS)
+        name: found
+        for name, found, _ in inspections.read_histories(adapter, graph, compiled, COMMITS)
     }
     chosen = {uid: graph["nodes"][uid] for uid in compiled}
     models = {}
@@ -57,7 +58,7 @@ def contents(
                 "next": asdict(coming_next),
                 "refreshes": [asdict(one) for one in past.get(node["name"], ())],
                 "full_seconds": _last_full(past.get(node["name"], ())),
-                "picture": _picture(look, node, compiled[uid], coming_next.reason, drawn),
+                "picture": _picture(adapter, node, compiled[uid], coming_next.reason, drawn),
             }
     drawn.keep()
     return {
