@@ -15,11 +15,9 @@ from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import Request
 from python_ivm.refresh.statement import Refresh, Strategy
 from python_ivm.refresh.strategy import Planner
-from python_ivm.sources.history import Change
+from python_ivm.sources.history import COMMITS_WITHOUT_JOB, Change
 from python_ivm.state.bookmark import build_time
 
-_COMMITS = 32
-"""So many commits of a state are looked at, which a log tells without a job."""
 UNKNOWN = Reading(None, None)
 
 ERROR = "error"
@@ -73,7 +71,7 @@ def preview(
         unbuilt: The relations that it reads and that the same run builds for the first time.
     """
     simulated.begin()
-    past = records(simulated.history(request.state, _COMMITS) or ())
+    past = records(simulated.history(request.state, COMMITS_WITHOUT_JOB) or ())
     if unbuilt:
         return _before_its_sources(request, simulated, unbuilt)
     try:

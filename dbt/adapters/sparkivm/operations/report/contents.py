@@ -17,11 +17,10 @@ from dbt.adapters.sparkivm.operations.report.run import Run
 from dbt.adapters.sparkivm.operations.totals import totals
 from python_ivm.explain.picture import Picture, picture
 from python_ivm.operate.records import Record
+from python_ivm.sources.history import COMMITS_WITHOUT_JOB
 
 SCHEMA = 1
 """The version of what the page reads."""
-COMMITS = 32
-"""So many commits of each state are looked at: as many as previews and statuses look at."""
 
 
 def contents(
@@ -44,10 +43,8 @@ def contents(
     adapter = CachingAdapter.of(adapter, graph, compiled)
     coming = {one.model: one for one in previews(adapter, graph, compiled, look=False)}
     stands = {one.model: one for one in inspections.read_statuses(adapter, graph, compiled)}
-    past = {
-        name: found
-        for name, found, _ in inspections.read_histories(adapter, graph, compiled, COMMITS)
-    }
+    histories = inspections.read_histories(adapter, graph, compiled, COMMITS_WITHOUT_JOB)
+    past = {name: found for name, found, _ in histories}
     chosen = {uid: graph["nodes"][uid] for uid in compiled}
     models = {}
     for uid, node in chosen.items():
