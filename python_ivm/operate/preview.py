@@ -10,7 +10,7 @@ from python_ivm.operate.pending import Pending, pending
 from python_ivm.operate.records import records, usual_seconds
 from python_ivm.operate.simulated_warehouse import SimulatedWarehouse
 from python_ivm.optimize.analysis.reads import changes_in
-from python_ivm.optimize.cost import Cost, Reading
+from python_ivm.optimize.cost import Cost, ReadSize
 from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import Request
 from python_ivm.refresh.statement import Refresh, Strategy
@@ -18,7 +18,7 @@ from python_ivm.refresh.strategy import Planner
 from python_ivm.sources.history import COMMITS_WITHOUT_JOB, Change
 from python_ivm.state.bookmark import build_time
 
-UNKNOWN = Reading(None, None)
+UNKNOWN = ReadSize(None, None)
 
 ERROR = "error"
 """Stands for the strategy of a model that a run could not refresh."""
@@ -53,9 +53,9 @@ class Preview:
     fallback: bool = False
     sources: Sequence[Pending] = ()
     notes: Sequence[str] = ()
-    reads: Reading = UNKNOWN
+    reads: ReadSize = UNKNOWN
     seconds: float | None = None
-    rebuild: Reading = UNKNOWN
+    rebuild: ReadSize = UNKNOWN
     rebuild_seconds: float | None = None
     followers: Sequence[str] = ()
 
@@ -169,9 +169,9 @@ def _changed_rows(planner: Planner, sources: Sequence[Pending]) -> Mapping[str, 
     }
 
 
-def _reads(refresh: Refresh, planner: Planner, cost: Cost, whole: Reading) -> Reading:
+def _reads(refresh: Refresh, planner: Planner, cost: Cost, whole: ReadSize) -> ReadSize:
     if refresh.strategy is Strategy.NOOP:
-        return Reading(0, 0)
+        return ReadSize(0, 0)
     if refresh.strategy is Strategy.FULL or planner.merged is None:
         return whole
     return cost.reading(planner.merged)

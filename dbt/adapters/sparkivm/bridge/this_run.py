@@ -11,7 +11,7 @@ from typing import Any
 from dbt_common.invocation import get_invocation_id
 
 from dbt.adapters.sparkivm.bridge.engine import Engine
-from python_ivm.refresh.metadata.answers import Answers
+from python_ivm.refresh.metadata.cache import MetadataCache
 from python_ivm.refresh.request import Previous
 
 _PREVIOUS = "ivm_previous"
@@ -32,7 +32,7 @@ class ThisRun:
     """
 
     sources: set[tuple[str, str]] | None = None
-    answers: Answers = field(default_factory=Answers)
+    answers: MetadataCache = field(default_factory=MetadataCache)
     looks_back: bool = False
     previous: dict[str, Previous] = field(default_factory=dict)
     engine: Engine = field(default_factory=Engine)

@@ -13,7 +13,7 @@ from dbt.adapters.sparkivm.operations.caching_adapter import CachingAdapter
 from dbt.adapters.sparkivm.operations.each_model import in_short
 from dbt.adapters.sparkivm.operations.previews import previews, request
 from dbt.adapters.sparkivm.operations.report.drawn import Drawn
-from dbt.adapters.sparkivm.operations.report.run import Run
+from dbt.adapters.sparkivm.operations.report.run import DbtRun
 from dbt.adapters.sparkivm.operations.totals import totals
 from python_ivm.explain.picture import Picture, picture
 from python_ivm.operate.records import Record
@@ -27,7 +27,7 @@ def contents(
     adapter: Any,
     graph: Graph,
     compiled: Compiled,
-    run: Run | None = None,
+    run: DbtRun | None = None,
     drawn: Drawn | None = None,
 ) -> dict[str, Any]:
     """Collect what the page shows; writes nothing, and reads only metadata.
