@@ -114,13 +114,13 @@ $(BENCH_STAMP): $(STAMP)
 # == Pages and packages
 
 docs: setup ## Write what docs/ shows of code and tests anew: SQL examples, support matrix, conformance, folders
-	$(BIN)/python docs/examples.py
-	$(BIN)/python -m docs.architecture
-	$(BIN)/python -m docs.support
-	$(BIN)/python -m docs.conformance
-	$(BIN)/python -m docs.versions
-	$(BIN)/python -m docs.s3
-	$(BIN)/python -m docs.shop
+	$(BIN)/python -m scripts.docs.write_examples
+	$(BIN)/python -m scripts.docs.write_architecture_page
+	$(BIN)/python -m scripts.docs.write_support_page
+	$(BIN)/python -m scripts.docs.write_conformance_page
+	$(BIN)/python -m scripts.docs.write_versions_page
+	$(BIN)/python -m scripts.docs.write_s3_page
+	$(BIN)/python -m scripts.docs.write_shop_page
 
 pictures: $(BENCH_STAMP) ## Draw the pictures of docs/pictures anew, from the measured figures and the planner
 	$(BIN)/python -m scripts.pictures

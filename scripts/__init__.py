@@ -1,1 +1,1 @@
-"""What the Makefile runs for a release: packages and pictures."""
+"""What the Makefile runs for pages, pictures and packages."""

@@ -16,7 +16,7 @@ import venv
 import zipfile
 from pathlib import Path
 
-from docs.snippets import commands, write_project
+from scripts.docs.snippets import commands, write_project
 
 ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "dist"

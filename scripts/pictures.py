@@ -9,8 +9,8 @@ from typing import Any
 
 from benchmarks.figures import Figure, chosen, figure_of, of_the_same_run
 from benchmarks.plots import WAYS
-from docs.shop import outcomes
 from integration_tests.shop.run import Outcome
+from scripts.docs.write_shop_page import outcomes
 
 ROOT = Path(__file__).resolve().parents[1]
 BENCHMARKS = ROOT / "docs" / "benchmarks"

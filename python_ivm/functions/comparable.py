@@ -15,6 +15,7 @@ from sqlglot.errors import ParseError
 
 from python_ivm.errors import NotYetImplemented
 from python_ivm.parse.parser import DIALECT
+from python_ivm.parse.trees import spark_call
 
 _INCOMPARABLE = re.compile(r"\bmap<|\bvariant\b(?!:)|\binterval\b(?! (?:year|month|day|hour|minute"
                            r"|second)|:)|\bcollate\b(?!:)", re.IGNORECASE)  # fmt: skip
@@ -65,7 +66,7 @@ def comparable(value: exp.Expr, kind: str) -> exp.Expr:
 
 def entries(value: exp.Expr) -> exp.Expr:
     """A map as the array of its entries, which can be compared: two maps are equal if these are."""
-    return _sorted(_call("map_entries", value))
+    return _sorted(spark_call("map_entries", value))
 
 
 def _form(value: exp.Expr, kind: exp.Expr, depth: int) -> exp.Expr:
@@ -87,7 +88,7 @@ def _form(value: exp.Expr, kind: exp.Expr, depth: int) -> exp.Expr:
             return entries(value)
         parts = dict(zip(("key", "value"), inside, strict=True))
         pairs = _each(
-            _call("map_entries", value), lambda e: _fields(e, parts, depth + 1), f"e{depth}"
+            spark_call("map_entries", value), lambda e: _fields(e, parts, depth + 1), f"e{depth}"
         )
         return _sorted(pairs)
     if kind.this is exp.DType.ARRAY:
@@ -96,7 +97,7 @@ def _form(value: exp.Expr, kind: exp.Expr, depth: int) -> exp.Expr:
         fields = {field.name: field for field in inside}
         return exp.Case().when(_present(value), _fields(value, fields, depth))
     if kind.this is exp.DType.VARIANT:
-        told = _struct([_call("to_json", value), _call("schema_of_variant", value)])
+        told = _struct([spark_call("to_json", value), spark_call("schema_of_variant", value)])
         return exp.Case().when(_present(value), told)
     if kind.this is exp.DType.INTERVAL:
         return exp.cast(value.copy(), "string")
@@ -139,7 +140,7 @@ def _fields(value: exp.Expr, kinds: dict[str, exp.Expr], depth: int) -> exp.Expr
 
 def _binary(value: exp.Expr) -> exp.Expr:
     """A string as its bytes."""
-    return _call("collate", value, exp.Literal.string("UTF8_BINARY"))
+    return spark_call("collate", value, exp.Literal.string("UTF8_BINARY"))
 
 
 def _struct(values: list[exp.Expr]) -> exp.Struct:
@@ -157,7 +158,3 @@ def _present(value: exp.Expr) -> exp.Expr:
 
 def _sorted(array: exp.Expr) -> exp.Expr:
     return exp.Anonymous(this="sort_array", expressions=[array])
-
-
-def _call(name: str, *given: exp.Expr) -> exp.Anonymous:
-    return exp.Anonymous(this=name, expressions=[g.copy() for g in given])

@@ -28,7 +28,7 @@ from python_ivm.functions.aggregates import (
     is_distinct,
     within_group,
 )
-from python_ivm.parse.trees import position
+from python_ivm.parse.trees import position, spark_call
 
 _SYNONYMS: dict[str, type[exp.Expr]] = {
     "mean": exp.Avg,
@@ -137,7 +137,7 @@ def determined(
         return whole(_end(given[0], name.startswith("first"), order, ignores_nulls(call)))
     if name in ("max_by", "min_by"):
         by = present(given[1], order.key(given[1]))
-        return whole(_call(name, given[0], by, *given[2:]))
+        return whole(spark_call(name, given[0], by, *given[2:]))
     if name in ("collect_list", "array_agg"):
         if isinstance(function.parent, exp.RespectNulls):
             raise NotYetImplemented("RESPECT NULLS", operator="RESPECT NULLS", **position(function))
@@ -156,7 +156,7 @@ def _end(value: exp.Expr, is_first: bool, order: RowOrder, present_only: bool) -
     if order.alone:
         return exp.Min(this=tie(value)) if is_first else exp.Max(this=tie(value))
     key = present(value, order.key()) if present_only else order.key()
-    return _call("min_by" if is_first else "max_by", value, key)
+    return spark_call("min_by" if is_first else "max_by", value, key)
 
 
 def _collected(
@@ -189,12 +189,7 @@ def _list_order(function: exp.Expr, given: exp.Order | None, order: RowOrder) ->
 
 
 def _sorted(array: exp.Expr) -> exp.Expr:
-    return _call("sort_array", array)
-
-
-def _call(name: str, *given: exp.Expr) -> exp.Anonymous:
-    """A call as Spark has it; sqlglot's own nodes drop arguments of some functions."""
-    return exp.Anonymous(this=name, expressions=[g.copy() for g in given])
+    return spark_call("sort_array", array)
 
 
 def struct(*values: exp.Expr) -> exp.Struct:

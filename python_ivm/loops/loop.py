@@ -22,13 +22,13 @@ from python_ivm.qualify.schema import Schemas, TableSchema
 from python_ivm.rows.builder import Builder, Rows, named
 from python_ivm.rows.circuit import Circuit
 from python_ivm.rows.compiler import compiled
-from python_ivm.rows.kinds import VOID, Kind
+from python_ivm.rows.kinds import VOID, ValueType
 from python_ivm.rows.lookups import Lookup
 from python_ivm.rows.operators import Bag, Delayed, Given, Linear, Stored
 
-Kinds = Mapping[str, Sequence[Kind]]
+Kinds = Mapping[str, Sequence[ValueType]]
 """The types of each binding's columns."""
-Describe = Callable[[Node], Sequence[Kind]]
+Describe = Callable[[Node], Sequence[ValueType]]
 """The types of the columns of a plan that reads nothing of the loop."""
 
 
@@ -127,7 +127,7 @@ def _with_columns(plan: Node, tables: Schemas) -> Node:
 
 
 def _refuse_untyped(
-    program: Program, names: Mapping[str, Sequence[str]], kinds: Mapping[str, Sequence[Kind]]
+    program: Program, names: Mapping[str, Sequence[str]], kinds: Mapping[str, Sequence[ValueType]]
 ) -> None:
     """Refuse a column behind the loop of which no value has a type, as no table can store it."""
     read = {table.name for table in program.main.find_all(exp.Table) if table.db == NOW}
@@ -232,7 +232,7 @@ def binding_types(
     names: Mapping[str, Sequence[str]],
     describe: Describe,
     ansi: bool,
-) -> dict[str, list[Kind]]:
+) -> dict[str, list[ValueType]]:
     """The types of all bindings' columns.
 
     A column has the type that its parts give it as long as nothing is known of the bindings that
@@ -308,7 +308,7 @@ def _compiled(
 
 
 def _read(
-    builder: Builder, node: Scan, operator: int, kinds: Sequence[Kind], names: Sequence[str]
+    builder: Builder, node: Scan, operator: int, kinds: Sequence[ValueType], names: Sequence[str]
 ) -> Rows:
     """The columns of a binding that a plan reads."""
     places = [names.index(name) for name in node.columns]

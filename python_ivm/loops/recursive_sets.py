@@ -35,7 +35,7 @@ from python_ivm.loops.graph import read_binding
 from python_ivm.loops.loop import Loop
 from python_ivm.loops.set_steps import Step, steps_apart
 from python_ivm.parse.loops import NOW
-from python_ivm.rows.kinds import VOID, Kind
+from python_ivm.rows.kinds import VOID, ValueType
 
 ROUND = "__ivm_round__"
 """The column that holds the round in which a row of a set came; 0 is the anchor's."""
@@ -82,7 +82,7 @@ class SetColumns:
     """
 
     names: tuple[str, ...]
-    kinds: tuple[Kind, ...]
+    kinds: tuple[ValueType, ...]
     places: Mapping[str, tuple[int, ...]]
     own: Mapping[str, tuple[str, ...]]
 
@@ -90,7 +90,7 @@ class SetColumns:
     def of(cls, loop: Loop) -> SetColumns:
         """Lay out the columns of a loop's bindings."""
         names: list[str] = []
-        kinds: list[Kind] = []
+        kinds: list[ValueType] = []
         places: dict[str, tuple[int, ...]] = {}
         for binding, own in loop.names.items():
             taken: list[int] = []
@@ -104,7 +104,7 @@ class SetColumns:
             places[binding] = tuple(taken)
         if len(places) > 1:
             names.append(BINDING)
-            kinds.append(Kind("string"))
+            kinds.append(ValueType("string"))
         return cls(tuple(names), tuple(kinds), places, loop.names)
 
     @property
@@ -113,7 +113,11 @@ class SetColumns:
         return len(self.places) > 1
 
     def laid_out(
-        self, binding: str, own: Sequence[_T], null: Callable[[Kind], _T], text: Callable[[str], _T]
+        self,
+        binding: str,
+        own: Sequence[_T],
+        null: Callable[[ValueType], _T],
+        text: Callable[[str], _T],
     ) -> list[_T]:
         """What a binding has in each column of the set.
 

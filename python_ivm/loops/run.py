@@ -19,7 +19,7 @@ from python_ivm.loops.loop import Loop
 from python_ivm.parse.loops import LOOP_VIEW
 from python_ivm.parse.parser import DIALECT, quoted_name
 from python_ivm.rows.circuit import Endless, Limits, Result, Runner
-from python_ivm.rows.kinds import Kind, Overflow
+from python_ivm.rows.kinds import Overflow, ValueType
 from python_ivm.rows.lookups import Lookup
 from python_ivm.rows.operators import Bag, Row
 
@@ -47,7 +47,7 @@ class Relation:
     """
 
     name: str
-    columns: tuple[tuple[str, Kind], ...]
+    columns: tuple[tuple[str, ValueType], ...]
     rows: Bag
 
     @property
@@ -83,7 +83,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-class Run(Protocol):
+class Rounds(Protocol):
     """Rounds that are run before the statement that reads their rows."""
 
     @property
@@ -129,7 +129,7 @@ class LoopRun:
     model: str
     loop: Loop
     queries: tuple[str, ...]
-    kinds: tuple[tuple[Kind, ...], ...]
+    kinds: tuple[tuple[ValueType, ...], ...]
     shown: tuple[str, ...]
     limits: Limits
     on_limit: OnLimit
@@ -179,7 +179,7 @@ class LoopRun:
         return Runner(self.loop.circuit(rows, lambda node: by_plan[id(node)])).run(self.limits)
 
     def given(
-        self, place: int, rows: Iterable[Sequence[Any]], kinds: Sequence[Kind]
+        self, place: int, rows: Iterable[Sequence[Any]], kinds: Sequence[ValueType]
     ) -> Bag | Lookup:
         """What Spark gave for one of the queries; it may be able to look rows up."""
         return rows_of(rows, kinds)
@@ -240,12 +240,12 @@ class LoopRun:
         return {} if program is None else program.position(program.bindings[0])
 
 
-def rows_of(rows: Iterable[Sequence[Any]], kinds: Sequence[Kind]) -> Bag | Lookup:
+def rows_of(rows: Iterable[Sequence[Any]], kinds: Sequence[ValueType]) -> Bag | Lookup:
     """Rows as Spark gives them, which it may let one look up."""
     return rows if isinstance(rows, Lookup) else bag_of(rows, kinds)
 
 
-def bag_of(rows: Iterable[Sequence[Any]], kinds: Sequence[Kind]) -> Bag:
+def bag_of(rows: Iterable[Sequence[Any]], kinds: Sequence[ValueType]) -> Bag:
     """Rows as Spark gives them."""
     made = [_FROM_SPARK.get(kind.name) for kind in kinds]
     if not any(made):

@@ -25,12 +25,12 @@ from python_ivm.loops.set_steps import Step
 from python_ivm.loops.signed_rounds import NotFollowed, changed_rows, numbers_that_fit
 from python_ivm.parse.loops import LOOP_VIEW
 from python_ivm.rows.circuit import Endless, Limits, Result
-from python_ivm.rows.kinds import Kind
+from python_ivm.rows.kinds import ValueType
 from python_ivm.rows.lookups import Lookup
 from python_ivm.rows.operators import Bag, Row
 from python_ivm.rows.pipeline import Pipeline, Tables
 
-_INT, _BIGINT = Kind("int"), Kind("bigint")
+_INT, _BIGINT = ValueType("int"), ValueType("bigint")
 _LOOKUPS = 20
 """How often a table is asked for some of its rows before all of them are kept."""
 _MOST_GROWTH = 4
@@ -129,7 +129,7 @@ class SetBuild(LoopRun):
         return {name: size + more[name] for name, size in sizes.items()}
 
 
-def _forward(step: Step, kinds: Sequence[Kind], tables: Tables, ansi: bool) -> Pipeline:
+def _forward(step: Step, kinds: Sequence[ValueType], tables: Tables, ansi: bool) -> Pipeline:
     """From rows of the set to those that follow from them by a step."""
     working = step.working(len(kinds))
     plan = step.forward(working)
@@ -140,7 +140,7 @@ def _forward(step: Step, kinds: Sequence[Kind], tables: Tables, ansi: bool) -> P
 def _backward(
     step: Step,
     forward: Pipeline,
-    kinds: Sequence[Kind],
+    kinds: Sequence[ValueType],
     tables: Tables,
     stored: Bag | Lookup,
     ansi: bool,
@@ -188,14 +188,14 @@ class SetRounds:
     model: str
     relation: str
     names: tuple[str, ...]
-    kinds: tuple[Kind, ...]
+    kinds: tuple[ValueType, ...]
     seeds: Node
     anchor: Node
     stored: Node
     steps: Sequence[Step]
     plans: tuple[Node, ...]
     queries: tuple[str, ...]
-    types: tuple[tuple[Kind, ...], ...]
+    types: tuple[tuple[ValueType, ...], ...]
     few: int
     ansi: bool
     limits: Limits
@@ -237,7 +237,7 @@ class SetRounds:
         return f"a recursive set's change in {rounds:,} round{'s' if rounds != 1 else ''}"
 
     def _followed(self, ask: Ask) -> tuple[Bag, Result]:
-        tables: dict[int, tuple[Bag | Lookup, Sequence[Kind]]] = {}
+        tables: dict[int, tuple[Bag | Lookup, Sequence[ValueType]]] = {}
         for place, (plan, types) in enumerate(zip(self.plans, self.types, strict=True)):
             rows = ask(self.queries[place])
             few = place < self.few
@@ -391,7 +391,7 @@ class _Change:
 class _Rounds:
     """The rows of a table, with the round that is their last column; few of them are asked for."""
 
-    def __init__(self, rows: Bag | Lookup, kinds: Sequence[Kind]) -> None:
+    def __init__(self, rows: Bag | Lookup, kinds: Sequence[ValueType]) -> None:
         """Take the table, and the types of its other columns."""
         self.rows = rows
         self.columns = [

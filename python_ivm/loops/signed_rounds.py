@@ -19,7 +19,7 @@ from python_ivm.loops.loop import Describe, Loop, binding_types, pushed
 from python_ivm.loops.run import Ask, LoopRun, Relation, bag_of
 from python_ivm.parse.loops import DELAY
 from python_ivm.rows.circuit import Endless, Limits, Result
-from python_ivm.rows.kinds import Kind, Overflow
+from python_ivm.rows.kinds import Overflow, ValueType
 from python_ivm.rows.lookups import Lookup
 from python_ivm.rows.operators import Bag
 
@@ -41,7 +41,7 @@ def numbers_that_fit() -> Iterator[None]:
         raise NotFollowed(f"a number of the change does not fit its column: {error}") from None
 
 
-def changed_rows(rows: Iterable[Sequence[Any]], kinds: Sequence[Kind], limits: Limits) -> Bag:
+def changed_rows(rows: Iterable[Sequence[Any]], kinds: Sequence[ValueType], limits: Limits) -> Bag:
     """The rows that a change begins with; their query gives one more than there may be.
 
     Raises:
@@ -106,7 +106,7 @@ class SignedRounds(LoopRun):
         return self.relations(result), result
 
     def given(
-        self, place: int, rows: Iterable[Sequence[Any]], kinds: Sequence[Kind]
+        self, place: int, rows: Iterable[Sequence[Any]], kinds: Sequence[ValueType]
     ) -> Bag | Lookup:
         """What Spark gave for one of the queries.
 

@@ -1,1 +1,1 @@
-"""What people ask about refreshes: what the next one would do, what the last ones did."""
+"""Operations on models: preview, check, status, history, audit, maintain, adopt and rename."""

@@ -21,7 +21,7 @@ from python_ivm.refresh.request import Request, Warehouse
 from python_ivm.render.sources import table, text
 from python_ivm.state.layout import Layout
 from python_ivm.state.storage import Visible
-from python_ivm.state.sum_types import Kind, SqlType
+from python_ivm.state.sum_types import SqlType, SumKind
 
 _CONFIDENCE = 0.95
 _COUNTED = "sampled"
@@ -104,7 +104,7 @@ def _sampled(
     named = {
         name: kind
         for name, kind in columns.items()
-        if (name.lower() in keys if keys else SqlType.of(kind).kind is not Kind.FLOATING)
+        if (name.lower() in keys if keys else SqlType.of(kind).kind is not SumKind.FLOATING)
     }
     if not named or parts == 1:
         return exp.true()

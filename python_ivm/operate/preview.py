@@ -6,21 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from python_ivm.errors import IvmError
-from python_ivm.operate.ahead import AheadWarehouse
 from python_ivm.operate.pending import Pending, pending
 from python_ivm.operate.records import records, usual_seconds
+from python_ivm.operate.simulated_warehouse import SimulatedWarehouse
 from python_ivm.optimize.analysis.reads import changes_in
-from python_ivm.optimize.cost import Cost, Reading
+from python_ivm.optimize.cost import Cost, ReadSize
 from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import Request
 from python_ivm.refresh.statement import Refresh, Strategy
 from python_ivm.refresh.strategy import Planner
-from python_ivm.sources.history import Change
+from python_ivm.sources.history import COMMITS_WITHOUT_JOB, Change
 from python_ivm.state.bookmark import build_time
 
-_COMMITS = 32
-"""So many commits of a state are looked at, which a log tells without a job."""
-UNKNOWN = Reading(None, None)
+UNKNOWN = ReadSize(None, None)
 
 ERROR = "error"
 """Stands for the strategy of a model that a run could not refresh."""
@@ -55,36 +53,38 @@ class Preview:
     fallback: bool = False
     sources: Sequence[Pending] = ()
     notes: Sequence[str] = ()
-    reads: Reading = UNKNOWN
+    reads: ReadSize = UNKNOWN
     seconds: float | None = None
-    rebuild: Reading = UNKNOWN
+    rebuild: ReadSize = UNKNOWN
     rebuild_seconds: float | None = None
     followers: Sequence[str] = ()
 
 
-def preview(request: Request, ahead: AheadWarehouse, unbuilt: Sequence[str] = ()) -> Preview:
+def preview(
+    request: Request, simulated: SimulatedWarehouse, unbuilt: Sequence[str] = ()
+) -> Preview:
     """What the next refresh of a model would do; the models after it are then planned after it.
 
     Args:
         request: The model and its configuration.
-        ahead: Is asked, and remembers what the refresh would change.
+        simulated: Is asked, and remembers what the refresh would change.
         unbuilt: The relations that it reads and that the same run builds for the first time.
     """
-    ahead.begin()
-    past = records(ahead.history(request.state, _COMMITS) or ())
+    simulated.begin()
+    past = records(simulated.history(request.state, COMMITS_WITHOUT_JOB) or ())
     if unbuilt:
-        return _before_its_sources(request, ahead, unbuilt)
+        return _before_its_sources(request, simulated, unbuilt)
     try:
-        planner, refresh, notes = _planned(request, ahead)
+        planner, refresh, notes = _planned(request, simulated)
     except IvmError as error:
         return failed(request.model, error)
     planner = planner.former or planner
-    sources = _sources(planner, ahead)
+    sources = _sources(planner, simulated)
     cost = Cost(planner.model, _changed_rows(planner, sources))
     whole = cost.whole([table.key for table in planner.model.tables])
     took = build_time(planner.model.found)
-    notes += _may_differ(refresh, sources, ahead)
-    ahead.imagine_refresh(planner.request, refresh)
+    notes += _may_differ(refresh, sources, simulated)
+    simulated.imagine_refresh(planner.request, refresh)
     return Preview(
         request.model,
         refresh.strategy.value,
@@ -105,19 +105,19 @@ def failed(model: str, error: Exception) -> Preview:
     return Preview(model, ERROR, getattr(error, "code", type(error).__name__), str(error))
 
 
-def _planned(request: Request, ahead: AheadWarehouse) -> tuple[Planner, Refresh, list[str]]:
+def _planned(request: Request, simulated: SimulatedWarehouse) -> tuple[Planner, Refresh, list[str]]:
     """The plan that a run would carry out in the end."""
-    planner = Planner(request, ahead)
+    planner = Planner(request, simulated)
     refresh = planner.plan(None, False)
-    gap = _gap(planner, refresh, ahead)
+    gap = _gap(planner, refresh, simulated)
     if gap is None:
         return planner, refresh, []
-    again = Planner(request, ahead)
+    again = Planner(request, simulated)
     reason = Reason("CHANGE_FEED_GAP", "the sources' changes cannot be read", details=gap)
     return again, again.plan(reason, False), []
 
 
-def _gap(planner: Planner, refresh: Refresh, ahead: AheadWarehouse) -> str | None:
+def _gap(planner: Planner, refresh: Refresh, simulated: SimulatedWarehouse) -> str | None:
     """Which change feed does not hold what it would be asked for, as a run would notice."""
     planner = planner.former or planner
     bookmark = planner.model.found.bookmark
@@ -128,10 +128,10 @@ def _gap(planner: Planner, refresh: Refresh, ahead: AheadWarehouse) -> str | Non
         version = bookmark.sources.get(table.key)
         if table.key not in read or version is None:
             continue
-        on = ahead.has_change_feed(table.parts)
-        newest = next(iter(ahead.history(table.parts, 1) or ()), None)
+        on = simulated.has_change_feed(table.parts)
+        newest = next(iter(simulated.history(table.parts, 1) or ()), None)
         behind = newest.version - version.version if newest is not None else 0
-        for commit in ahead.history(table.parts, behind) or () if behind > 0 else ():
+        for commit in simulated.history(table.parts, behind) or () if behind > 0 else ():
             if not on and commit.change not in (Change.NONE, Change.COLUMNS):
                 return f"the change feed of {table.key} was off at version {commit.version}"
             if commit.feed is not None:
@@ -139,19 +139,21 @@ def _gap(planner: Planner, refresh: Refresh, ahead: AheadWarehouse) -> str | Non
     return None
 
 
-def _before_its_sources(request: Request, ahead: AheadWarehouse, unbuilt: Sequence[str]) -> Preview:
+def _before_its_sources(
+    request: Request, simulated: SimulatedWarehouse, unbuilt: Sequence[str]
+) -> Preview:
     """Of a model that reads what is not built yet: no plan can be made before that is."""
     told = f"{', '.join(unbuilt)} is built first"
-    if ahead.history(request.state, 1):
+    if simulated.history(request.state, 1):
         return Preview(request.model, OPEN, "", f"{told}, so it is not known yet what follows")
     return Preview(request.model, Strategy.FULL.value, "FIRST_BUILD", f"first build; {told}")
 
 
-def _sources(planner: Planner, ahead: AheadWarehouse) -> tuple[Pending, ...]:
+def _sources(planner: Planner, simulated: SimulatedWarehouse) -> tuple[Pending, ...]:
     bookmark = planner.model.found.bookmark
     before = bookmark.sources if bookmark is not None else {}
     return tuple(
-        pending(ahead, table.parts, before.get(table.key), ahead.changed_by(table.parts))
+        pending(simulated, table.parts, before.get(table.key), simulated.changed_by(table.parts))
         for table in planner.model.tables
     )
 
@@ -167,26 +169,28 @@ def _changed_rows(planner: Planner, sources: Sequence[Pending]) -> Mapping[str, 
     }
 
 
-def _reads(refresh: Refresh, planner: Planner, cost: Cost, whole: Reading) -> Reading:
+def _reads(refresh: Refresh, planner: Planner, cost: Cost, whole: ReadSize) -> ReadSize:
     if refresh.strategy is Strategy.NOOP:
-        return Reading(0, 0)
+        return ReadSize(0, 0)
     if refresh.strategy is Strategy.FULL or planner.merged is None:
         return whole
     return cost.reading(planner.merged)
 
 
-def _may_differ(refresh: Refresh, sources: Sequence[Pending], ahead: AheadWarehouse) -> list[str]:
+def _may_differ(
+    refresh: Refresh, sources: Sequence[Pending], simulated: SimulatedWarehouse
+) -> list[str]:
     """What only the run can know."""
     notes = []
     by = sorted({found.by for found in sources if found.by})
     if by and refresh.strategy is not Strategy.NOOP:
         notes.append(f"depends on what the run does to {', '.join(by)}")
-    if ahead.left_out:
+    if simulated.left_out:
         notes.append(
             "the run looks at the changed rows first: it does nothing if the query sees none of "
             "them, and may recompute if that reads less"
         )
-    for parts in ahead.feeds:
+    for parts in simulated.feeds:
         notes.append(f"the run switches on the change feed of {'.'.join(parts)}")
     return notes
 

@@ -11,9 +11,7 @@ from python_ivm.operate.unbuilt import unbuilt
 from python_ivm.parse.parser import table_key
 from python_ivm.refresh.metadata.versions import state_history
 from python_ivm.refresh.request import Request, Warehouse
-
-_COMMITS = 32
-"""So many commits of a state are looked at, which a log tells without a job."""
+from python_ivm.sources.history import COMMITS_WITHOUT_JOB
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ def status(request: Request, warehouse: Warehouse) -> Status:
         warehouse: Answers questions about tables.
     """
     name = table_key(request.state)
-    commits = warehouse.history(request.state, _COMMITS)
+    commits = warehouse.history(request.state, COMMITS_WITHOUT_JOB)
     found = state_history(warehouse, request.state)
     if found.bookmark is None or not commits:
         return Status(request.model, name, None, trouble=(unbuilt(found),))

@@ -53,7 +53,7 @@ class Lookahead:
     known: Bound | None
 
 
-class Answers(Protocol):
+class ChangeProbe(Protocol):
     """What is asked of changed rows, at most three times in a refresh."""
 
     def ranges(self, keys: Collection[Key]) -> Mapping[Key, Range]:
@@ -110,7 +110,7 @@ class Context:
 
     kinds: Kinds
     cost: Cost
-    answers: Answers = field(default_factory=Nothing)
+    answers: ChangeProbe = field(default_factory=Nothing)
     follow: Callable[[Collection[str]], Merge] | None = None
     recompute: Merge | None = None
     layout: Layout | None = None

@@ -69,7 +69,7 @@ class Execution(Enum):
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadSize:
     """How much is read, as far as the statistics of tables tell.
 
     Attributes:
@@ -107,25 +107,25 @@ class Cost:
         self._statistics = statistics
         self._rows = changed_rows
 
-    def reading(self, plan: Node) -> Reading:
+    def reading(self, plan: Node) -> ReadSize:
         """How much a plan reads."""
         changed = [self._rows.get(source) for source in changes_in(plan)]
         found = [self._read(read) for read in reads(plan)]
         rows = known_sum([*changed, *(some.rows for some in found)])
         feeds = known_sum([None if r is None else CHANGED_ROW * r for r in changed])
-        return Reading(known_sum([feeds, *(some.bytes for some in found)]), rows)
+        return ReadSize(known_sum([feeds, *(some.bytes for some in found)]), rows)
 
-    def whole(self, sources: Collection[str]) -> Reading:
+    def whole(self, sources: Collection[str]) -> ReadSize:
         """How much there is to read of tables."""
         found = [self._read(Read(source, At.POST)) for source in sources]
-        return Reading(known_sum([r.bytes for r in found]), known_sum([r.rows for r in found]))
+        return ReadSize(known_sum([r.bytes for r in found]), known_sum([r.rows for r in found]))
 
-    def _read(self, read: Read) -> Reading:
+    def _read(self, read: Read) -> ReadSize:
         part = share(read, self._statistics.files, 0.0) if read.keys else 1.0
         bytes_ = self._statistics.size(read.source) if part else 0
         files = self._statistics.files(read.source) if part else ()
         rows = None if files is None else known_sum([file.rows for file in files])
-        return Reading(
+        return ReadSize(
             None if bytes_ is None else round(part * bytes_),
             None if rows is None else round(part * rows),
         )

@@ -102,3 +102,8 @@ def has_grouping_sets(group: exp.Group) -> bool:
 def quoted_column(name: str, relation: str) -> exp.Column:
     """A relation's column, its name to the letter."""
     return exp.column(name, table=relation, quoted=True)
+
+
+def spark_call(name: str, *given: exp.Expr) -> exp.Anonymous:
+    """A call as Spark has it; sqlglot's own nodes drop arguments of some functions."""
+    return exp.Anonymous(this=name, expressions=[g.copy() for g in given])

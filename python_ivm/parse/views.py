@@ -91,7 +91,7 @@ class Catalog(Protocol):
 
 
 @dataclass(frozen=True)
-class Reading:
+class InlinedQuery:
     """A query over tables alone.
 
     Attributes:
@@ -112,7 +112,7 @@ class Reading:
         return list({table.key: table for table in reversed(self.tables)}.values())[::-1]
 
 
-def read(sql: str, catalog: Catalog) -> Reading:
+def read(sql: str, catalog: Catalog) -> InlinedQuery:
     """Resolve the names of a model's text, and take its views apart.
 
     Args:
@@ -132,7 +132,7 @@ class _Reader:
 
     def read(
         self, sql: str, namespace: tuple[str, ...] | None, depth: int, last: bool = False
-    ) -> Reading:
+    ) -> InlinedQuery:
         tree = parse(sql)
         sql = without_terminator(sql)
         edits: list[tuple[int, int, str]] = []
@@ -176,11 +176,11 @@ class _Reader:
                 for t in inner.tables
             ]
         edits += _qualifiers(tree, bare)
-        return Reading(_edited(sql, edits), tree, tuple(tables), views)
+        return InlinedQuery(_edited(sql, edits), tree, tuple(tables), views)
 
     def _view(
         self, relation: Relation, view: View, depth: int, last: bool = False
-    ) -> Reading | None:
+    ) -> InlinedQuery | None:
         """A view's query under the view's column names; None if it has to stay as it is."""
         self.number += 1
         if depth > _DEEPEST or self.number > _MOST:
@@ -205,9 +205,9 @@ class _Reader:
             subquery.set("this", tree)
             tree = outer
         key = table_key(relation.name)
-        return Reading(text, tree, inner.tables, {key: view, **inner.views})
+        return InlinedQuery(text, tree, inner.tables, {key: view, **inner.views})
 
-    def _columns(self, relation: Relation, view: View, inner: Reading) -> tuple[str, str]:
+    def _columns(self, relation: Relation, view: View, inner: InlinedQuery) -> tuple[str, str]:
         """How a view's columns come from those of its query.
 
         Returns:

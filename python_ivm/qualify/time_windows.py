@@ -21,7 +21,7 @@ WINDOW, SESSION = "window", "session_window"
 _TIME_OF = "window_time"
 _LISTS = ("expressions", "group", "windows")
 _OTHERS = ("where", "having", "qualify", "order", "from_", "joins")
-_MICROSECOND = exp.Interval(this=exp.Literal.string("1"), unit=exp.Var(this="MICROSECOND"))
+MICROSECOND = exp.Interval(this=exp.Literal.string("1"), unit=exp.Var(this="MICROSECOND"))
 
 
 def name_time_windows(select: exp.Select, known: Relations) -> None:
@@ -42,7 +42,7 @@ def name_time_windows(select: exp.Select, known: Relations) -> None:
         return
     for timed in _calls(select, _TIME_OF):
         end = exp.Dot(this=timed.expressions[0].copy(), expression=exp.to_identifier("end"))
-        timed.replace(exp.paren(exp.Sub(this=end, expression=_MICROSECOND.copy()), copy=False))
+        timed.replace(exp.paren(exp.Sub(this=end, expression=MICROSECOND.copy()), copy=False))
     for name in (WINDOW, SESSION):
         call = _the_call(select, name)
         if call is None:
@@ -74,9 +74,9 @@ def _the_call(select: exp.Select, name: str) -> exp.Anonymous | None:
     """The call of a SELECT; Spark refuses several that differ."""
     found, elsewhere = (_calls(select, name, clauses) for clauses in (_LISTS, _OTHERS))
     if elsewhere:
-        raise _not_yet(f"{name}() outside of SELECT and GROUP BY", name, elsewhere[0])
+        raise not_yet(f"{name}() outside of SELECT and GROUP BY", name, elsewhere[0])
     if not all(_alike(call, found[0]) for call in found):
-        raise _not_yet(f"More than one {name}()", name, found[-1])
+        raise not_yet(f"More than one {name}()", name, found[-1])
     return found[0] if found else None
 
 
@@ -116,5 +116,6 @@ def _replace(select: exp.Select, written: exp.Expr, by: exp.Expr, name: str) -> 
     written.replace(exp.alias_(by.copy(), name, copy=False) if alone else by.copy())
 
 
-def _not_yet(construct: str, name: str, node: exp.Expr) -> NotYetImplemented:
+def not_yet(construct: str, name: str, node: exp.Expr) -> NotYetImplemented:
+    """The error of a time window's call that is not maintained yet."""
     return NotYetImplemented(construct, operator=f"{name}()", **place(node))

@@ -40,7 +40,7 @@ from python_ivm.sources.clock import Clock, Instant
 from python_ivm.sources.history import SourceChange, SourceVersion
 from python_ivm.state.bookmark import Bookmark
 from python_ivm.state.layout import STEP
-from python_ivm.state.sum_types import Kind, SqlType
+from python_ivm.state.sum_types import SqlType, SumKind
 
 EXPECTED = "expected"
 ACTUAL = "actual"
@@ -325,7 +325,7 @@ def _comparison(
     ctes = ",\n".join(
         f"{name} ({names}) AS (\n{sql}\n)" for name, sql in ((EXPECTED, expected), (ACTUAL, actual))
     )
-    floating = [n for n, kind in columns.items() if SqlType.of(kind).kind is Kind.FLOATING]
+    floating = [n for n, kind in columns.items() if SqlType.of(kind).kind is SumKind.FLOATING]
     exact = [
         Named(name, _comparable(exp.column(name, quoted=True), kind))
         for name, kind in columns.items()

@@ -31,7 +31,7 @@ from python_ivm.parse.parser import (
 )
 from python_ivm.parse.previous import marked_tables
 from python_ivm.parse.session_settings import refuse_other_reading
-from python_ivm.parse.views import Reading, View, read
+from python_ivm.parse.views import InlinedQuery, View, read
 from python_ivm.qualify.checks.determinism import check_deterministic
 from python_ivm.qualify.schema import Schemas, TableSchema
 from python_ivm.refresh.delays import ordering, own_rows, refusals
@@ -41,7 +41,7 @@ from python_ivm.refresh.metadata.catalog import Catalog, same_name
 from python_ivm.refresh.metadata.redefined import is_still, said
 from python_ivm.refresh.reason import Reason, not_parsed
 from python_ivm.refresh.request import Options, Output, Request
-from python_ivm.rows.kinds import Kind
+from python_ivm.rows.kinds import ValueType
 from python_ivm.sources.clock import Clock, Instant
 from python_ivm.sources.history import (
     BEFORE_ALL,
@@ -137,7 +137,7 @@ class Model:
         refusals.refuse_two_times(self)
         refusals.refuse_new_rows_of_no_history(self)
 
-    def _left_to_spark(self, error: NotParsed) -> Reading:
+    def _left_to_spark(self, error: NotParsed) -> InlinedQuery:
         """The text as it is: it is not known what it reads.
 
         Raises:
@@ -149,7 +149,7 @@ class Model:
         except Exception as of_spark:
             raise (of_spark if isinstance(error, ReadOtherwise) else error) from None
         self.unread = error
-        return Reading(self.request.sql, exp.Select(), (), {})
+        return InlinedQuery(self.request.sql, exp.Select(), (), {})
 
     @property
     def own_key(self) -> str | None:
@@ -216,8 +216,8 @@ class Model:
         """The query of what Spark gives to the loop."""
         return given_query(node, sources or self.current_versions(), self.clock(None))
 
-    def _kinds(self, node: Node) -> list[Kind]:
-        return [Kind.of(kind) for _, kind in self.warehouse.describe(self._given(node))]
+    def _kinds(self, node: Node) -> list[ValueType]:
+        return [ValueType.of(kind) for _, kind in self.warehouse.describe(self._given(node))]
 
     def _without_loop(self, sql: str) -> str:
         """A query that reads the loop's rows, over no rows of the same types."""

@@ -18,17 +18,17 @@ from python_ivm.algebra.walks import OncePerNode, bottom_up
 from python_ivm.delta.recursion import COPIES
 from python_ivm.errors import NotYetImplemented
 from python_ivm.loops.given import given_query
-from python_ivm.loops.run import OnLimit, Run
+from python_ivm.loops.run import OnLimit, Rounds
 from python_ivm.loops.set_rounds import SetRounds
 from python_ivm.loops.set_steps import Step, steps_apart
 from python_ivm.loops.signed_rounds import SignedRounds, loop_of_recursion
 from python_ivm.optimize.analysis.reads import changes_in
-from python_ivm.optimize.cost import SMALL_TABLE, Cost, Reading
+from python_ivm.optimize.cost import SMALL_TABLE, Cost, ReadSize
 from python_ivm.parse.loops import NOW
 from python_ivm.refresh.model import Model
 from python_ivm.render.sources import table
 from python_ivm.rows.circuit import Limits
-from python_ivm.rows.kinds import Kind
+from python_ivm.rows.kinds import ValueType
 from python_ivm.sources.clock import Clock
 from python_ivm.sources.history import SourceChange
 from python_ivm.state.layout import STATE, Layout
@@ -60,13 +60,13 @@ class InMemory:
     cost: Cost
     _once: OncePerNode = field(default_factory=OncePerNode)
 
-    def taken_out(self, plan: Node) -> tuple[Node, list[Run]]:
+    def taken_out(self, plan: Node) -> tuple[Node, list[Rounds]]:
         """The plan with the rows of its recursions as tables, and what computes these.
 
         Args:
             plan: What a MERGE merges.
         """
-        found: list[Run] = []
+        found: list[Rounds] = []
         if NAME in self.model.request.without_passes:
             return plan, found
 
@@ -81,7 +81,7 @@ class InMemory:
 
         return bottom_up(plan, rule), found
 
-    def _rounds(self, node: Recursion) -> Run | None:
+    def _rounds(self, node: Recursion) -> Rounds | None:
         """What computes a recursion's change; None if it is left to Spark."""
         if not self.cost.changed_little(node) or _reads_rounds(node):
             return None
@@ -99,7 +99,7 @@ class InMemory:
         except NotYetImplemented:
             return None
 
-    def _of_signed_rows(self, node: Recursion, limits: Limits) -> Run:
+    def _of_signed_rows(self, node: Recursion, limits: Limits) -> Rounds:
         loop = loop_of_recursion(node, self._kinds, self.model.ansi)
         return SignedRounds(
             self.model.request.model,
@@ -111,7 +111,7 @@ class InMemory:
             OnLimit.ERROR,
         )
 
-    def _of_set(self, node: Recursion, limits: Limits) -> Run | None:
+    def _of_set(self, node: Recursion, limits: Limits) -> Rounds | None:
         assert self.model.recursive_set is not None
         kinds = self.model.recursive_set.columns.kinds
         steps = steps_apart(node, len(kinds))
@@ -131,7 +131,7 @@ class InMemory:
     def _set_rounds(
         self,
         node: Recursion,
-        kinds: tuple[Kind, ...],
+        kinds: tuple[ValueType, ...],
         steps: Sequence[Step],
         seeds: Node,
         read: Sequence[Node],
@@ -203,8 +203,10 @@ class InMemory:
             "query", given, lambda: given_query(given, self.sources, self.clock, state)
         )
 
-    def _kinds(self, given: Node) -> tuple[Kind, ...]:
-        return tuple(Kind.of(kind) for _, kind in self.model.warehouse.describe(self._query(given)))
+    def _kinds(self, given: Node) -> tuple[ValueType, ...]:
+        return tuple(
+            ValueType.of(kind) for _, kind in self.model.warehouse.describe(self._query(given))
+        )
 
 
 def _beside_state(seeds: Node) -> list[Node] | None:
@@ -231,7 +233,7 @@ def _reads(plan: Node, source: str) -> bool:
     return any(isinstance(node, Scan) and node.source == source for node in plan.walk())
 
 
-def _is_little(reading: Reading) -> bool:
+def _is_little(reading: ReadSize) -> bool:
     """Whether tables are small enough to be fetched; their bytes tell where their rows are not."""
     if reading.rows is not None:
         return reading.rows <= MOST_READ

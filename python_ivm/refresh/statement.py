@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from textwrap import shorten
 
-from python_ivm.loops.run import Run
+from python_ivm.loops.run import Rounds
 from python_ivm.optimize.cost import Execution
 
 _LONGEST = 100
@@ -69,7 +69,7 @@ class Statement:
     bookmark: str | None = None
     fence: tuple[str, int] | None = None
     execution: Execution = Execution.USUAL
-    loop: Run | None = None
+    loop: Rounds | None = None
 
     @property
     def writes_data(self) -> bool:

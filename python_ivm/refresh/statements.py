@@ -8,7 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from python_ivm.algebra.nodes import COUNT
-from python_ivm.loops.run import Run
+from python_ivm.loops.run import Rounds
 from python_ivm.optimize.cost import Execution
 from python_ivm.parse.parser import DIALECT, quoted_name, table_key
 from python_ivm.refresh.metadata.versions import CHANGE_FEED
@@ -286,7 +286,7 @@ def merge_statement(
     return Statement(Kind.MERGE, text(merge(planned, table(request.state), renderer)))
 
 
-def run_loop(run: Run) -> Statement:
+def run_loop(run: Rounds) -> Statement:
     """The statement that runs a loop; its text is what Spark is asked before."""
     return Statement(Kind.LOOP, ";\n".join(run.queries), loop=run)
 

@@ -8,10 +8,10 @@ from typing import Any
 from sqlglot import exp
 
 from python_ivm.rows.expressions import Compiler, Typed, unknown
-from python_ivm.rows.kinds import BIGINT, BOOLEAN, VOID, Kind, exactly, fit
+from python_ivm.rows.kinds import BIGINT, BOOLEAN, VOID, ValueType, exactly, fit
 from python_ivm.rows.operators import Bag
 
-Aggregated = tuple[Kind, Callable[[Bag], Any]]
+Aggregated = tuple[ValueType, Callable[[Bag], Any]]
 
 
 def aggregate(compiler: Compiler, tree: exp.Expr) -> Aggregated:
@@ -64,14 +64,14 @@ def calls(tree: exp.Expr) -> list[exp.Expr]:
 
 
 Values = dict[Any, int]
-Rule = Callable[[Typed, exp.Expr, bool], tuple[Kind, Callable[[Values], Any]]]
+Rule = Callable[[Typed, exp.Expr, bool], tuple[ValueType, Callable[[Values], Any]]]
 
 
-def _count(typed: Typed, tree: exp.Expr, ansi: bool) -> tuple[Kind, Callable[[Values], Any]]:
+def _count(typed: Typed, tree: exp.Expr, ansi: bool) -> tuple[ValueType, Callable[[Values], Any]]:
     return BIGINT, lambda values: sum(values.values())
 
 
-def _sum(typed: Typed, tree: exp.Expr, ansi: bool) -> tuple[Kind, Callable[[Values], Any]]:
+def _sum(typed: Typed, tree: exp.Expr, ansi: bool) -> tuple[ValueType, Callable[[Values], Any]]:
     if typed.kind.is_whole or typed.kind == VOID:
         made = fit(BIGINT, ansi)
         return (
@@ -80,7 +80,7 @@ def _sum(typed: Typed, tree: exp.Expr, ansi: bool) -> tuple[Kind, Callable[[Valu
         )
     if typed.kind.name != "decimal":
         raise unknown(tree, f"sum of {typed.kind}")
-    kind = Kind("decimal", min(38, typed.kind.precision + 10), typed.kind.scale)
+    kind = ValueType("decimal", min(38, typed.kind.precision + 10), typed.kind.scale)
     to_kind = fit(kind, ansi)
 
     def value(values: Values) -> Any:
@@ -93,14 +93,14 @@ def _sum(typed: Typed, tree: exp.Expr, ansi: bool) -> tuple[Kind, Callable[[Valu
 
 
 def _extreme(choose: Callable[[Values], Any]) -> Rule:
-    def rule(typed: Typed, tree: exp.Expr, ansi: bool) -> tuple[Kind, Callable[[Values], Any]]:
+    def rule(typed: Typed, tree: exp.Expr, ansi: bool) -> tuple[ValueType, Callable[[Values], Any]]:
         return typed.kind, lambda values: choose(values) if values else None
 
     return rule
 
 
 def _boolean(choose: Callable[[Values], bool]) -> Rule:
-    def rule(typed: Typed, tree: exp.Expr, ansi: bool) -> tuple[Kind, Callable[[Values], Any]]:
+    def rule(typed: Typed, tree: exp.Expr, ansi: bool) -> tuple[ValueType, Callable[[Values], Any]]:
         return BOOLEAN, lambda values: choose(values) if values else None
 
     return rule

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from python_ivm.algebra.columns import ColumnRef
 from python_ivm.algebra.nodes import Node
 from python_ivm.rows.expressions import Column, Compiler, Function
-from python_ivm.rows.kinds import Kind, common
+from python_ivm.rows.kinds import ValueType, common
 from python_ivm.rows.lookups import Lookup, MadeRows
 from python_ivm.rows.operators import Given, Linear, Operator, Row
 
-Columns = dict[Column, tuple[int, Kind]]
+Columns = dict[Column, tuple[int, ValueType]]
 """The place in the row and the type of each column."""
 
 
@@ -82,7 +82,9 @@ class Builder:
         """Compiles expressions over such rows."""
         return Compiler(columns, self.ansi)
 
-    def brought(self, rows: Rows, kinds: Sequence[Kind], names: Sequence[ColumnRef]) -> Function:
+    def brought(
+        self, rows: Rows, kinds: Sequence[ValueType], names: Sequence[ColumnRef]
+    ) -> Function:
         """The row of some columns, each brought to a type.
 
         Raises:
@@ -95,7 +97,7 @@ class Builder:
         return row_of([compiler.cast(one, kind) for one, kind in zip(typed, kinds, strict=True)])
 
 
-def named(place: int, node: Node, kinds: Sequence[Kind]) -> Rows:
+def named(place: int, node: Node, kinds: Sequence[ValueType]) -> Rows:
     """What an operator gives whose rows are those of a node's schema."""
     columns = {
         (column.relation, column.name): (at, kind)

@@ -18,8 +18,8 @@ from python_ivm.rows.kinds import (
     INT,
     STRING,
     VOID,
-    Kind,
     Overflow,
+    ValueType,
     common,
     exactly,
     fit,
@@ -50,7 +50,7 @@ class Typed:
         of: Its value for a row; None is NULL.
     """
 
-    kind: Kind
+    kind: ValueType
     of: Function
 
 
@@ -64,9 +64,9 @@ class Compiler:
         special: Expressions of which the row holds the value, by their identity.
     """
 
-    columns: Mapping[Column, tuple[int, Kind]]
+    columns: Mapping[Column, tuple[int, ValueType]]
     ansi: bool
-    special: Mapping[int, tuple[int, Kind]] | None = None
+    special: Mapping[int, tuple[int, ValueType]] | None = None
 
     def condition(self, conditions: Sequence[exp.Expr]) -> Callable[[Row], bool]:
         """Whether all conditions are true of a row."""
@@ -100,13 +100,13 @@ class Compiler:
         place, kind = self.columns[(tree.table, tree.name)]
         return Typed(kind, lambda row: row[place])
 
-    def pair(self, tree: exp.Expr) -> tuple[Function, Function, Kind]:
+    def pair(self, tree: exp.Expr) -> tuple[Function, Function, ValueType]:
         """The two sides of an expression, brought to one type."""
         left, right = self.compile(tree.this), self.compile(tree.expression)
         kind = compared_as(left.kind, right.kind)
         return self.cast(left, kind), self.cast(right, kind), kind
 
-    def cast(self, typed: Typed, kind: Kind) -> Function:
+    def cast(self, typed: Typed, kind: ValueType) -> Function:
         """The value brought to another type of numbers; what does not fit is an error."""
         same = typed.kind == kind or (typed.kind.is_whole and common((typed.kind, kind)) == kind)
         if VOID in (typed.kind, kind) or not typed.kind.is_number or (same and kind.is_whole):
@@ -121,7 +121,7 @@ class Compiler:
 
         return value
 
-    def all_of_one_kind(self, trees: Sequence[exp.Expr]) -> tuple[list[Function], Kind]:
+    def all_of_one_kind(self, trees: Sequence[exp.Expr]) -> tuple[list[Function], ValueType]:
         """Expressions brought to one type."""
         typed = [self.compile(tree) for tree in trees]
         kind = common(one.kind for one in typed)
@@ -169,7 +169,7 @@ def _strict(function: Callable[[Any, Any], Any], left: Function, right: Function
     return value
 
 
-def _of_arithmetic(left: Kind, right: Kind, sign: str, tree: exp.Expr) -> Kind:
+def _of_arithmetic(left: ValueType, right: ValueType, sign: str, tree: exp.Expr) -> ValueType:
     """Spark's type of a sum, difference or product."""
     if VOID in (left, right):
         left = right = left if right == VOID else right
@@ -190,20 +190,20 @@ def _of_arithmetic(left: Kind, right: Kind, sign: str, tree: exp.Expr) -> Kind:
             hint="Cast the arguments to decimals of fewer digits.",
             **position(tree),
         )
-    return Kind("decimal", precision, scale)
+    return ValueType("decimal", precision, scale)
 
 
-def _literal(tree: exp.Expr, kind: Kind) -> Kind:
+def _literal(tree: exp.Expr, kind: ValueType) -> ValueType:
     """The decimal type of a number; of a whole number in the text it has as many digits."""
     if isinstance(tree, exp.Literal) and kind.is_whole:
-        return Kind("decimal", len(tree.name), 0)
+        return ValueType("decimal", len(tree.name), 0)
     return kind.as_decimal
 
 
-def compared_as(left: Kind, right: Kind) -> Kind:
+def compared_as(left: ValueType, right: ValueType) -> ValueType:
     """The type as which values of two types are compared."""
     if left.is_number and right.is_number and "decimal" in (left.name, right.name):
-        return Kind("decimal", 76, 38)
+        return ValueType("decimal", 76, 38)
     return common((left, right))
 
 
@@ -224,7 +224,7 @@ def _number(compiler: Compiler, tree: exp.Expr) -> Typed:
         raise unknown(tree, text)
     exact = Decimal(text)
     digits, scale = len(exact.as_tuple().digits), -int(exact.as_tuple().exponent)
-    return Typed(Kind("decimal", max(digits, scale), scale), lambda row: exact)
+    return Typed(ValueType("decimal", max(digits, scale), scale), lambda row: exact)
 
 
 def _connective(decides: bool) -> Callable[[Compiler, exp.Expr], Typed]:
@@ -366,7 +366,7 @@ def _if(compiler: Compiler, tree: exp.Expr) -> Typed:
     return _chosen([compiler.compile(tree.this).of], thens, kind)
 
 
-def _chosen(whens: list[Function], thens: list[Function], kind: Kind) -> Typed:
+def _chosen(whens: list[Function], thens: list[Function], kind: ValueType) -> Typed:
     *thens, otherwise = thens
     pairs = list(zip(whens, thens, strict=True))
 
@@ -433,7 +433,7 @@ def _as_text(typed: Typed, tree: exp.Expr) -> Function:
 
 
 def _cast(compiler: Compiler, tree: exp.Expr) -> Typed:
-    kind = Kind.of(tree.args["to"].sql(dialect="spark"))
+    kind = ValueType.of(tree.args["to"].sql(dialect="spark"))
     typed = compiler.compile(tree.this)
     if typed.kind == VOID:
         return Typed(kind, lambda row: None)
@@ -441,7 +441,7 @@ def _cast(compiler: Compiler, tree: exp.Expr) -> Typed:
         return typed
     if kind == STRING:
         return Typed(STRING, _as_text(typed, tree))
-    if kind == Kind("date") and isinstance(tree.this, exp.Literal):
+    if kind == ValueType("date") and isinstance(tree.this, exp.Literal):
         day = date.fromisoformat(tree.this.name)
         return Typed(kind, lambda row: day)
     whole = typed.kind.is_whole and kind.is_number

@@ -13,7 +13,7 @@ from python_ivm.algebra.nodes import Node
 from python_ivm.rows.aggregates import aggregate, calls
 from python_ivm.rows.builder import Builder, Rows, named, row_of
 from python_ivm.rows.expressions import Compiler, Row, unknown
-from python_ivm.rows.kinds import INT, Kind
+from python_ivm.rows.kinds import INT, ValueType
 from python_ivm.rows.operators import (
     Bag,
     Distinct,
@@ -34,7 +34,7 @@ def aggregated(builder: Builder, node: Node, inputs: Sequence[Rows]) -> Rows:
         place = builder.add(Distinct(key_of), [inputs[0].operator])
         return named(place, node, key_kinds)
     functions: list[Callable[[Bag], Any]] = []
-    special: dict[int, tuple[int, Kind]] = {}
+    special: dict[int, tuple[int, ValueType]] = {}
     for measure in node.measures:
         for call in calls(measure.expression):
             kind, function = aggregate(compiler, call)
@@ -85,7 +85,7 @@ def windowed(builder: Builder, node: Node, inputs: Sequence[Rows]) -> Rows:
 
 def _window_function(
     builder: Builder, compiler: Compiler, tree: exp.Expr
-) -> tuple[Kind, Callable[[list[Row], Bag], list[Any]]]:
+) -> tuple[ValueType, Callable[[list[Row], Bag], list[Any]]]:
     if not isinstance(tree, exp.Window):
         raise unknown(tree)
     order = tree.args.get("order")

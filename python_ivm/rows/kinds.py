@@ -19,7 +19,7 @@ _EXACT = Context(prec=100, rounding=ROUND_HALF_UP)
 
 
 @dataclass(frozen=True)
-class Kind:
+class ValueType:
     """A type.
 
     Attributes:
@@ -33,7 +33,7 @@ class Kind:
     scale: int = 0
 
     @staticmethod
-    def of(text: str) -> Kind:
+    def of(text: str) -> ValueType:
         """A type by Spark's name for it.
 
         Raises:
@@ -45,9 +45,9 @@ class Kind:
         name = _NAMES.get(base, base)
         found = _DECIMAL.fullmatch(lowered.replace(base, name, 1))
         if found is not None:
-            return Kind("decimal", int(found[1]), int(found[2]))
+            return ValueType("decimal", int(found[1]), int(found[2]))
         if name in _BITS or (name in _PLAIN and "collate" not in lowered):
-            return Kind(name)
+            return ValueType(name)
         raise NotYetImplemented(
             f"A value of type {text} in a loop",
             hint="Loops compute with whole numbers, decimals, texts, dates and booleans: "
@@ -71,10 +71,10 @@ class Kind:
         return -half, half - 1
 
     @property
-    def as_decimal(self) -> Kind:
+    def as_decimal(self) -> ValueType:
         """The decimal type that holds every value of a type of numbers."""
         digits = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
-        return self if self.name == "decimal" else Kind("decimal", digits[self.name], 0)
+        return self if self.name == "decimal" else ValueType("decimal", digits[self.name], 0)
 
     def __str__(self) -> str:
         """Spark's name."""
@@ -83,10 +83,10 @@ class Kind:
         return self.name
 
 
-VOID, BOOLEAN, INT, BIGINT, STRING = map(Kind, ("void", "boolean", "int", "bigint", "string"))
+VOID, BOOLEAN, INT, BIGINT, STRING = map(ValueType, ("void", "boolean", "int", "bigint", "string"))
 
 
-def common(kinds: Iterable[Kind]) -> Kind:
+def common(kinds: Iterable[ValueType]) -> ValueType:
     """The type to which values of several types are brought, as in UNION, COALESCE and CASE.
 
     Raises:
@@ -98,7 +98,7 @@ def common(kinds: Iterable[Kind]) -> Kind:
     return result
 
 
-def _wider(one: Kind, other: Kind) -> Kind:
+def _wider(one: ValueType, other: ValueType) -> ValueType:
     if one == other or other == VOID:
         return one
     if one == VOID:
@@ -110,14 +110,14 @@ def _wider(one: Kind, other: Kind) -> Kind:
         scale = max(first.scale, second.scale)
         digits = max(first.precision - first.scale, second.precision - second.scale) + scale
         if digits <= 38:
-            return Kind("decimal", digits, scale)
+            return ValueType("decimal", digits, scale)
     raise NotYetImplemented(
         f"In a loop, {one} beside {other} in one column or comparison",
         hint="Cast one of them to the other's type.",
     )
 
 
-def fit(kind: Kind, ansi: bool) -> Callable[[Any], Any]:
+def fit(kind: ValueType, ansi: bool) -> Callable[[Any], Any]:
     """What makes the exact result of a calculation a value of a type.
 
     What does not fit is an error under ANSI; else whole numbers wrap around, and decimals are NULL.
@@ -140,7 +140,7 @@ def fit(kind: Kind, ansi: bool) -> Callable[[Any], Any]:
     return _to_scale(kind, ansi)
 
 
-def _to_scale(kind: Kind, ansi: bool) -> Callable[[Any], Any]:
+def _to_scale(kind: ValueType, ansi: bool) -> Callable[[Any], Any]:
     step = Decimal(1).scaleb(-kind.scale)
     limit = Decimal(10) ** (kind.precision - kind.scale)
 

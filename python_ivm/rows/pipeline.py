@@ -8,11 +8,11 @@ from python_ivm.algebra.columns import ColumnRef
 from python_ivm.algebra.nodes import Node
 from python_ivm.rows.builder import Builder, Rows, named
 from python_ivm.rows.compiler import compiled
-from python_ivm.rows.kinds import Kind
+from python_ivm.rows.kinds import ValueType
 from python_ivm.rows.lookups import Lookup
 from python_ivm.rows.operators import Bag, Given, Linear, Operator, add
 
-Tables = Mapping[int, tuple[Bag | Lookup, Sequence[Kind]]]
+Tables = Mapping[int, tuple[Bag | Lookup, Sequence[ValueType]]]
 """By the identity of a plan's node its rows, and the types of its columns."""
 
 
@@ -28,9 +28,9 @@ class Pipeline:
         self,
         plan: Node,
         entry: Node | None,
-        kinds: Sequence[Kind],
+        kinds: Sequence[ValueType],
         tables: Tables,
-        shown: Sequence[tuple[ColumnRef, Kind]],
+        shown: Sequence[tuple[ColumnRef, ValueType]],
         ansi: bool,
     ) -> None:
         """Compile a plan.

@@ -6,6 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+COMMITS_WITHOUT_JOB = 32
+"""So many of a table's newest commits its log tells without a job; of more, one job reads faster.
+
+What tells of a model in passing asks for no more.
+"""
+
 _NO_DATA = frozenset(
     {
         "OPTIMIZE", "VACUUM START", "VACUUM END", "SET TBLPROPERTIES", "UNSET TBLPROPERTIES",

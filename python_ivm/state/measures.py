@@ -20,7 +20,7 @@ from python_ivm.state.counters import (
     Recomputed,
     Rows,
 )
-from python_ivm.state.sum_types import Kind, SqlType
+from python_ivm.state.sum_types import SqlType, SumKind
 from python_ivm.state.totals import Total, WideAverage, WideTotal, average
 
 C = TypeVar("C", bound=Counter)
@@ -161,7 +161,7 @@ class Measures:
         nonnull = self._nonnull((argument,), None)
         name = wanted if wanted and isinstance(call, exp.Sum) else f"__ivm_sum_{number}__"
         decimal = ""
-        if sql_type.kind is Kind.DECIMAL and sql_type.precision > 16:
+        if sql_type.kind is SumKind.DECIMAL and sql_type.precision > 16:
             decimal = f"decimal({min(38, sql_type.precision + 10)},{sql_type.scale})"
         kind = WideTotal if sql_type.precision > _EXACT_PRODUCT else Total
         total = self._kept(kind(name, argument, sql_type.kind, nonnull.name, decimal))
@@ -177,8 +177,8 @@ class Measures:
         wide = exp.cast(argument.copy(), "decimal(20,0)")
         nonnull = self._nonnull((argument,), None)
         name = f"__ivm_sum_{self._number((wide,))}__"
-        total = self._kept(Total(name, wide, Kind.DECIMAL, nonnull.name, "decimal(30,0)"))
-        return self._quotient(total, SqlType(Kind.INTEGRAL))
+        total = self._kept(Total(name, wide, SumKind.DECIMAL, nonnull.name, "decimal(30,0)"))
+        return self._quotient(total, SqlType(SumKind.INTEGRAL))
 
     @staticmethod
     def _quotient(total: Total, sql_type: SqlType) -> exp.Expr:
@@ -235,8 +235,8 @@ def _adds_up(call: exp.Expr, sql_type: SqlType) -> bool:
     exactly at more scales than 4, but not at all of them; the bound is one that is safe for every
     precision here (docs/decisions/0002).
     """
-    if sql_type.kind is not Kind.DECIMAL:
-        return sql_type.kind is not Kind.OTHER
+    if sql_type.kind is not SumKind.DECIMAL:
+        return sql_type.kind is not SumKind.OTHER
     if isinstance(call, exp.Avg):
         return sql_type.scale <= 4
     return sql_type.precision <= _EXACT_PRODUCT or sql_type.scale <= 6

@@ -36,7 +36,7 @@ from python_ivm.functions.window_frames import (
     totally_ordered,
 )
 from python_ivm.parse.parser import DIALECT
-from python_ivm.state.sum_types import Kind, SqlType
+from python_ivm.state.sum_types import SqlType, SumKind
 
 Types = Mapping[str, Mapping[str, str]]
 
@@ -69,7 +69,7 @@ def _rounds(call: exp.Expr, kind: str) -> bool:
     if name in APPROXIMATE and is_aggregate_call(call):
         raise _refused(call, "below another operator")
     # Spark sums text as doubles, too.
-    inexact = SqlType.of(kind).kind in (Kind.FLOATING, Kind.OTHER)
+    inexact = SqlType.of(kind).kind in (SumKind.FLOATING, SumKind.OTHER)
     return name in ROUNDING or (name in SUMS and inexact)
 
 

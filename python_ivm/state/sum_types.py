@@ -11,7 +11,7 @@ _INTEGRAL = {"tinyint", "smallint", "int", "integer", "bigint", "long", "short",
 _FLOATING = {"float", "double", "real"}
 
 
-class Kind(Enum):
+class SumKind(Enum):
     """How the type of a summed argument adds up."""
 
     INTEGRAL = "integral"
@@ -24,7 +24,7 @@ class Kind(Enum):
 class SqlType:
     """A Spark type, as far as sums depend on it."""
 
-    kind: Kind
+    kind: SumKind
     precision: int = 0
     scale: int = 0
 
@@ -34,9 +34,9 @@ class SqlType:
         lowered = name.strip().lower()
         found = _DECIMAL.match(lowered)
         if found:
-            return SqlType(Kind.DECIMAL, int(found.group(1)), int(found.group(2)))
+            return SqlType(SumKind.DECIMAL, int(found.group(1)), int(found.group(2)))
         if lowered in _INTEGRAL:
-            return SqlType(Kind.INTEGRAL)
+            return SqlType(SumKind.INTEGRAL)
         if lowered in _FLOATING:
-            return SqlType(Kind.FLOATING)
-        return SqlType(Kind.OTHER)
+            return SqlType(SumKind.FLOATING)
+        return SqlType(SumKind.OTHER)

@@ -18,7 +18,7 @@ from python_ivm.state.counters import (
     is_negative,
     stored,
 )
-from python_ivm.state.sum_types import Kind, SqlType
+from python_ivm.state.sum_types import SqlType, SumKind
 
 OVERFLOW = "a maintained sum has more than 38 digits"
 """The error of a MERGE in which a sum overflows."""
@@ -32,7 +32,7 @@ class Total(OfArgument):
     leaves a group, the group is summed anew (docs/decisions/0003).
     """
 
-    kind: Kind = Kind.INTEGRAL
+    kind: SumKind = SumKind.INTEGRAL
     nonnull: str = ""
     decimal: str = ""
     """The type of a decimal sum, in which a contribution must stay lest an addition lose digits."""
@@ -40,7 +40,7 @@ class Total(OfArgument):
     @property
     def recomputable(self) -> bool:
         """Only floating sums are recomputed."""
-        return self.kind is Kind.FLOATING
+        return self.kind is SumKind.FLOATING
 
     def build(self) -> exp.Expr:
         """``sum(argument)``."""
@@ -49,15 +49,15 @@ class Total(OfArgument):
     def contributions(self, count: exp.Expr, inserts_only: bool) -> tuple[Named, ...]:
         """The sum of argument times count; for floating sums also how many values left."""
         argument, times = self.argument.copy(), count.copy()
-        if self.kind is Kind.INTEGRAL:
+        if self.kind is SumKind.INTEGRAL:
             argument = exp.cast(argument, "bigint")
-        elif self.kind is Kind.DECIMAL:
+        elif self.kind is SumKind.DECIMAL:
             times = exp.cast(times, "int")
         gained: exp.Expr = exp.Sum(this=exp.Mul(this=operand(argument), expression=operand(times)))
         if self.decimal:
             gained = exp.cast(gained, self.decimal)
         total = Named(self.name, gained)
-        if self.kind is not Kind.FLOATING or inserts_only:
+        if self.kind is not SumKind.FLOATING or inserts_only:
             return (total,)
         left = exp.And(this=is_negative(count), expression=not_null(self.argument))
         gone = exp.Case().when(left, exp.Literal.number(1)).else_(exp.Literal.number(0))
@@ -78,13 +78,13 @@ class Total(OfArgument):
 
     def lost(self, changed: str = CHANGE) -> exp.Expr | None:
         """For a floating sum, when a value left the group."""
-        if self.kind is not Kind.FLOATING:
+        if self.kind is not SumKind.FLOATING:
             return None
         return exp.GT(this=column_of(changed, self._gone), expression=exp.Literal.number(0))
 
     def moves(self, changed: str) -> exp.Expr | None:
         """When something is added; NULL over no values, which an OR takes for false."""
-        if self.kind is Kind.FLOATING:
+        if self.kind is SumKind.FLOATING:
             return None
         return exp.NEQ(this=column_of(changed, self.name), expression=exp.Literal.number(0))
 
@@ -178,7 +178,7 @@ def average(total: exp.Expr, count: exp.Expr, sql_type: SqlType) -> exp.Expr:
     argument has. The operator ``/`` would round twice, so that the quotient is taken apart into
     its whole part and its fraction, each of which one rounding gives.
     """
-    if sql_type.kind is not Kind.DECIMAL:
+    if sql_type.kind is not SumKind.DECIMAL:
         return exp.Div(this=exp.cast(total.copy(), "double"), expression=count.copy())
     precision, scale = sql_type.precision, sql_type.scale
     rest = exp.Mod(this=total.copy(), expression=count.copy())

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 from dbt_common.exceptions import CompilationError
 
-from dbt.adapters.sparkivm.prefetched.reading import look
+from dbt.adapters.sparkivm.prefetched.reading import prefetch
 from dbt.adapters.sparkivm.relation import SparkIvmRelation
 from integration_tests.servers import lake
 from tests.conftest import MakeProject
@@ -200,6 +200,6 @@ def test_logs_read_at_once_are_those_of_sparks_catalog(catalog: str, looks: bool
     }
     models = {f"model.{n}": {**node, "alias": f"m{n}", "name": f"m{n}"} for n in range(20)}
     graph = {"nodes": models, "sources": {"source.near": near, "source.far": far}}
-    assert (look(adapter, graph, list(models)) is not None) == looks
+    assert (prefetch(adapter, graph, list(models)) is not None) == looks
     assert (("s", "tnear") in asked) == looks
     assert ("s", "tfar") not in asked

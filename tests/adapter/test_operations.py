@@ -15,7 +15,7 @@ from dbt_common.exceptions import CompilationError, DbtDatabaseError
 
 from dbt.adapters.sparkivm.cli import main
 from dbt.adapters.sparkivm.configs import nodes
-from dbt.adapters.sparkivm.operations import looks, mixin, rebuilding, texts
+from dbt.adapters.sparkivm.operations import changes, mixin, rebuilding, texts
 from dbt.adapters.sparkivm.operations.history_query import COLUMNS, Past, query
 from python_ivm.errors import InvalidModel
 from python_ivm.operate.records import Record, records
@@ -206,11 +206,11 @@ def test_tables_are_adopted_one_by_one(
 ) -> None:
     asked: list[Any] = []
 
-    def adopt(self: Adapter, request: Any, **given: Any) -> looks.Adopted:
+    def adopt(self: Adapter, request: Any, **given: Any) -> changes.Adopted:
         asked.append(given)
         if request.model == "sums":
             raise InvalidModel("it has a state already")
-        return looks.Adopted(request.model, "it is", done=True)
+        return changes.Adopted(request.model, "it is", done=True)
 
     monkeypatch.setattr(Adapter, "ivm_adopt_one", adopt, raising=False)
     selected["model.bag"] = CompilationError("no macro of this name")

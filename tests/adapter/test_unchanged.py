@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from dbt.adapters.sparkivm.cli import main
 from dbt.adapters.sparkivm.prefetched import reading
 from dbt.adapters.sparkivm.prefetched.many_logs import ManyLogs
-from dbt.adapters.sparkivm.prefetched.unchanged import Listed, RunLook
+from dbt.adapters.sparkivm.prefetched.unchanged import Listed, PrefetchedMetadata
 from tests.conftest import QUICK, QUICK_JVM
 from tests.helpers.dbt_project import DbtProject, DbtResult
 
@@ -163,7 +163,7 @@ def test_a_listing_tells_of_a_view() -> None:
 
 def test_names_of_other_catalogs_and_of_temporary_views_are_not_known() -> None:
     listed = {("s", "m"): Listed(True, VIEW + TREE.format("k", "long"))}
-    look = RunLook(ManyLogs(None, {}), listed, ("spark_catalog", "default"), {})  # type: ignore[arg-type]
+    look = PrefetchedMetadata(ManyLogs(None, {}), listed, ("spark_catalog", "default"), {})  # type: ignore[arg-type]
     for known in (("s", "m"), ("S", "M"), ("spark_catalog", "s", "m")):
         assert look.view(known) is not None
     for unknown in (("m",), ("other", "s", "m"), ("a", "b", "s", "m"), ("s", "n")):

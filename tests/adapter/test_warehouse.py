@@ -12,7 +12,7 @@ import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.sparkivm.bridge.warehouse import Row, RunWarehouse, SparkWarehouse, of_server
-from python_ivm.refresh.metadata.answers import Answers
+from python_ivm.refresh.metadata.cache import MetadataCache
 from python_ivm.sources.history import Change, Detail
 
 APPENDED = {"numOutputRows": "2"}
@@ -134,7 +134,7 @@ def test_a_run_that_sees_an_older_version_can_ask_for_the_newest() -> None:
     def query(sql: str) -> list[Row]:
         return [{"version": next(versions), "timestamp": "1", "operation": "WRITE"}]
 
-    warehouse = RunWarehouse(query, [("s", "x")], Answers())
+    warehouse = RunWarehouse(query, [("s", "x")], MetadataCache())
     name = ("s", "x")
     assert [c.version for c in warehouse.history(name, 1) or ()] == [1]
     assert [c.version for c in warehouse.history_now(name, 1) or ()] == [2]
@@ -152,7 +152,7 @@ def test_two_models_may_switch_on_one_change_feed() -> None:
             raise DbtRuntimeError("MetadataChangedException")
         return [{"key": "delta.enableChangeDataFeed", "value": on}]
 
-    warehouse = RunWarehouse(query, [("s", "x")], Answers())
+    warehouse = RunWarehouse(query, [("s", "x")], MetadataCache())
     assert warehouse.properties(("s", "x")) == {"delta.enableChangeDataFeed": "false"}
     warehouse.enable_change_feed(("s", "x"))
     assert warehouse.properties(("s", "x")) == {"delta.enableChangeDataFeed": "true"}
@@ -165,4 +165,4 @@ def test_a_change_feed_that_cannot_be_switched_on_is_an_error() -> None:
         return []
 
     with pytest.raises(DbtRuntimeError, match="no permission"):
-        RunWarehouse(query, [("s", "x")], Answers()).enable_change_feed(("s", "x"))
+        RunWarehouse(query, [("s", "x")], MetadataCache()).enable_change_feed(("s", "x"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from docs import architecture
+from scripts.docs import write_architecture_page as architecture
 
 
 def test_the_picture_is_current() -> None:

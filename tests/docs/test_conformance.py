@@ -7,13 +7,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from docs import conformance
+from scripts.docs import write_conformance_page as conformance
 from tests.conformance import outcomes
 from tests.conformance.left_out import LEFT_OUT
 
 
 def test_the_page_is_what_the_tests_are() -> None:
-    assert conformance.PAGE.read_text() == conformance.page(), "run `make docs`"
+    text = conformance.PAGE.read_text()
+    assert conformance.page(text) == text, "run `make docs`"
 
 
 def test_every_class_is_run_or_left_out_for_a_reason() -> None:

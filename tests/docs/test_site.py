@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.site_links import DOCS, ROOT, site_link
+from scripts.docs.site_links import DOCS, ROOT, site_link
 
 REPOSITORY = "https://example.com/project"
 
@@ -40,7 +40,9 @@ def test_a_dead_link_fails_the_build(tmp_path: Path, link: str) -> None:
     shutil.copy(ROOT / "mkdocs.yml", tmp_path)
     folder = tmp_path / "docs"
     folder.mkdir()
-    shutil.copy(DOCS / "site_links.py", folder)
+    hooks = tmp_path / "scripts" / "docs"
+    hooks.mkdir(parents=True)
+    shutil.copy(ROOT / "scripts" / "docs" / "site_links.py", hooks)
     shutil.copy(DOCS / "quick-start.md", folder)
     (folder / "README.md").write_text(f"# Start\n\n[there]({link})\n")
     done = built(tmp_path / "mkdocs.yml", tmp_path / "site")
@@ -58,7 +60,11 @@ def test_a_dead_link_fails_the_build(tmp_path: Path, link: str) -> None:
             "../integration_tests/models/tpch",
             f"{REPOSITORY}/tree/main/integration_tests/models/tpch",
         ),
-        ("examples.py", f"{REPOSITORY}/blob/main/docs/examples.py"),
+        ("../scripts/docs/examples.py", f"{REPOSITORY}/blob/main/scripts/docs/examples.py"),
+        (
+            "benchmarks/queries-sf1.json",
+            f"{REPOSITORY}/blob/main/docs/benchmarks/queries-sf1.json",
+        ),
         ("no_such_page.md", "no_such_page.md"),
         ("../../elsewhere.md", "../../elsewhere.md"),
     ],

@@ -1,6 +1,6 @@
 """Every code block of the pages is checked: SQL is planned, YAML read, commands looked up.
 
-Blocks that the planner writes are checked elsewhere (`test_pages.py`), and so is the worked example
+Blocks that scripts write are checked elsewhere (`test_pages.py`), and so is the worked example
 of a new operator (`test_new_operator.py`). The projects of the quick start and of the switch are
 run in `tests/spark/test_projects_of_pages.py`.
 """
@@ -26,11 +26,12 @@ from sqlglot import exp
 from dbt.adapters.sparkivm import SparkIvmCredentials
 from dbt.adapters.sparkivm.cli import main as dbt_sparkivm
 from dbt.adapters.sparkivm.operations.history_query import query
-from docs.examples import BEGIN, END, Catalog
-from docs.snippets import Snippet, snippets
 from python_ivm.explain.explain import explain
 from python_ivm.parse.marks import Mark
 from python_ivm.refresh.request import Previous, Request
+from scripts.docs.example_catalog import Catalog
+from scripts.docs.marked_blocks import BLOCK
+from scripts.docs.snippets import Snippet, snippets
 from tests.planner.lake import Lake
 
 ROOT = Path(__file__).parents[2]
@@ -69,11 +70,11 @@ class Tables(Catalog):
 
 
 def written_by_hand(page: Path) -> Iterator[Snippet]:
-    """A page's blocks but those that the planner writes."""
+    """A page's blocks but those that scripts write."""
     text = page.read_text(encoding="utf-8")
     made = [
         range(text.count("\n", 0, m.start()) + 1, text.count("\n", 0, m.end()) + 2)
-        for m in re.finditer(f"{re.escape(BEGIN)}.*?{re.escape(END)}", text, re.S)
+        for m in BLOCK.finditer(text)
     ]
     return (s for s in snippets(page) if not any(s.line in lines for lines in made))
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from docs import s3, versions
+from scripts.docs import write_s3_page as s3
+from scripts.docs import write_versions_page as versions
 from tests.matrix import outcomes
 from tests.matrix.suite import QUICK, SPARKS, SUITE
 
 
 def test_the_page_is_what_the_matrix_did() -> None:
-    assert versions.PAGE.read_text() == versions.page(), "run `make docs`"
+    text = versions.PAGE.read_text()
+    assert versions.page(text) == text, "run `make docs`"
 
 
 def test_the_page_on_object_stores_is_what_was_counted() -> None:
-    assert s3.PAGE.read_text() == s3.page(), "run `make docs`"
+    text = s3.PAGE.read_text()
+    assert s3.page(text) == text, "run `make docs`"
 
 
 def test_each_release_ran_by_its_newest_version() -> None:

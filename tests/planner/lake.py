@@ -18,7 +18,7 @@ import sqlglot
 from sqlglot import exp
 
 from python_ivm.algebra.nodes import FEED_COLUMNS
-from python_ivm.loops.run import Run
+from python_ivm.loops.run import Rounds
 from python_ivm.loops.signed_rounds import NotFollowed
 from python_ivm.optimize.cost import Execution
 from python_ivm.parse import clock_calls as clock
@@ -245,7 +245,7 @@ class Lake:
         """What a loop is given for a query."""
         return rows
 
-    def show_loop(self, loop: Run) -> None:
+    def show_loop(self, loop: Rounds) -> None:
         """Run a loop, and show its rows as tables."""
         relations, self.looped = loop.run(
             lambda sql: self.given(self.db.execute(self.duck(sql)).fetchall())

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from docs.examples import chain, nested_aggregates, plan_size
+from scripts.docs.plan_sizes import chain, nested_aggregates, plan_size
 
 
 @pytest.mark.parametrize("changed", ["first", "last", "all"])

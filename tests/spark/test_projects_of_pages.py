@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.snippets import commands, snippets, write_project
+from scripts.docs.snippets import commands, snippets, write_project
 from tests.helpers.dbt_project import DbtProject
 
 DOCS = Path(__file__).parents[2] / "docs"

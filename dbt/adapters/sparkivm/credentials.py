@@ -15,6 +15,7 @@ from dbt_common.dataclass_schema import StrEnum
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.sparkivm.connection import extras
+from dbt.adapters.sparkivm.connection.settings import spark_text
 
 ANSI = "spark.sql.ansi.enabled"
 DEFAULT_CATALOG = "spark.sql.defaultCatalog"
@@ -75,7 +76,7 @@ class SparkIvmCredentials(SparkCredentials):
         # Set by the connection manager: a profile does not know which project it is used for.
         self.project_root: Path | None = None
         self.server_side_parameters = {
-            str(key): _spark_text(value) for key, value in self.server_side_parameters.items()
+            str(key): spark_text(value) for key, value in self.server_side_parameters.items()
         }
         self.master = self.server_side_parameters.get("spark.master", self.master)
         ansi = self.server_side_parameters.get(ANSI)
@@ -197,8 +198,3 @@ def _is_url(host: str) -> bool:
         return parts.scheme == "sc" and bool(parts.hostname) and parts.port != 0
     except ValueError:  # a port that is no number
         return False
-
-
-def _spark_text(value: Any) -> str:
-    """The text by which Spark knows a value of YAML."""
-    return str(value).lower() if isinstance(value, bool) else str(value)

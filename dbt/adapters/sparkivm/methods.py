@@ -32,8 +32,9 @@ from dbt.adapters.sparkivm.commands.cloning import Cloner
 from dbt.adapters.sparkivm.configs.maintained import storage_of, typed_columns, warn_once
 from dbt.adapters.sparkivm.connection.session import SessionHandle, SessionOfThread
 from dbt.adapters.sparkivm.log import warn
-from dbt.adapters.sparkivm.prefetched.reading import run_look
-from dbt.adapters.sparkivm.prefetched.unchanged import RunLook, SourceLogs, nothing_to_do
+from dbt.adapters.sparkivm.prefetched.of_run import prefetched_once
+from dbt.adapters.sparkivm.prefetched.reading import prefetch_for_run
+from dbt.adapters.sparkivm.prefetched.unchanged import PrefetchedMetadata, SourceLogs, nothing_to_do
 from dbt.adapters.sparkivm.telemetry.observing import observed
 from python_ivm.errors import IvmError
 from python_ivm.explain.explain import explain
@@ -135,8 +136,8 @@ class IvmMixin(metaclass=AdapterMeta):
         view = self.get_relation(None, request.view[0], request.view[1])
         conf = self._ivm_conf()
         with as_dbt_errors(request.model):
-            look = self._ivm_look(graph, selected)
-            warehouse = self._ivm_run_warehouse(request, graph, conf, look)
+            prefetched = self._ivm_prefetched(graph, selected)
+            warehouse = self._ivm_run_warehouse(request, graph, conf, prefetched)
         profile = self.config.credentials
         watched = observed(profile.telemetry, request, profile.host or "")
         with as_dbt_errors(request.model), watched as refreshing:
@@ -149,9 +150,9 @@ class IvmMixin(metaclass=AdapterMeta):
                 self._ivm_tuples,
                 refreshing.statement,
             )
-            idle = nothing_to_do(request, look, warehouse) if look is not None else None
-            if look is not None and idle is None:
-                look.write(request)
+            idle = nothing_to_do(request, prefetched, warehouse) if prefetched is not None else None
+            if prefetched is not None and idle is None:
+                prefetched.write(request)
             outcome = refresher.refresh(request, idle)
             refreshing.response = outcome.response
         if request.options.auto_maintain and not request.partial:
@@ -265,24 +266,31 @@ class IvmMixin(metaclass=AdapterMeta):
         known = (self._ivm_query, self._ivm_shortcuts(), self._ivm_conf())
         return SparkWarehouse(*known, this_run().engine)
 
-    def _ivm_look(self, graph: Mapping[str, Any], selected: Sequence[str]) -> RunLook | None:
+    def _ivm_prefetched(
+        self, graph: Mapping[str, Any], selected: Sequence[str]
+    ) -> PrefetchedMetadata | None:
         """What the run reads at once of its models, where each question would be a job."""
         run = this_run(graph)
         if not self.config.credentials.is_connect or run.looks_back:
             return None
-        with run.looking:
-            if not run.look:
-                try:
-                    run.look.append(run_look(self, graph, selected))
-                except DbtRuntimeError as error:  # then each model asks, and says what is wrong
-                    logger.debug(f"nothing is read at once: {error}")
-                    run.look.append(None)
-            found: RunLook | None = run.look[0]
-            run.settings = found.settings if found is not None else None
+
+        def read() -> PrefetchedMetadata | None:
+            try:
+                return prefetch_for_run(self, graph, selected)
+            except DbtRuntimeError as error:  # then each model asks, and says what is wrong
+                logger.debug(f"nothing is read at once: {error}")
+                return None
+
+        found = prefetched_once(read)
+        run.settings = found.settings if found is not None else None
         return found
 
     def _ivm_run_warehouse(
-        self, request: Request, graph: Mapping[str, Any], conf: Conf, look: RunLook | None
+        self,
+        request: Request,
+        graph: Mapping[str, Any],
+        conf: Conf,
+        prefetched: PrefetchedMetadata | None,
     ) -> RunWarehouse:
         """Answers about tables as one model of a run sees them.
 
@@ -291,8 +299,8 @@ class IvmMixin(metaclass=AdapterMeta):
         run = this_run(graph)
         sources = run.sources or set()
         shortcuts = self._ivm_shortcuts()
-        if look is not None:
-            shortcuts = SourceLogs(self._ivm_session(), look, frozenset(sources))
+        if prefetched is not None:
+            shortcuts = SourceLogs(self._ivm_session(), prefetched, frozenset(sources))
 
         def seeing(*names: tuple[str, ...]) -> RunWarehouse:
             also = {(name[-2].lower(), name[-1].lower()) for name in names}

@@ -26,12 +26,7 @@ from python_ivm.bind.clauses import Clauses
 from python_ivm.bind.scope import SelectScope
 from python_ivm.bind.windows import window_functions
 from python_ivm.errors import NotYetImplemented
-from python_ivm.parse.trees import place
-from python_ivm.qualify.time_windows import is_time_window
-
-WINDOW, SESSION = "window", "session_window"
-_MICROSECOND = exp.Interval(this=exp.Literal.string("1"), unit=exp.Var(this="MICROSECOND"))
-
+from python_ivm.qualify.time_windows import MICROSECOND, SESSION, is_time_window, not_yet
 
 # -- before names are resolved -----------------------------------------------------------------
 
@@ -78,7 +73,7 @@ def refuse_sessions(expressions: Iterable[exp.Expr]) -> None:
     for expression in expressions:
         for call in expression.find_all(exp.Anonymous):
             if _is_session(call):
-                raise _not_yet("session_window() without GROUP BY", SESSION, call)
+                raise not_yet("session_window() without GROUP BY", SESSION, call)
 
 
 def _is_session(node: exp.Expr) -> bool:
@@ -104,7 +99,7 @@ def _session(own: exp.Expr, keys: list[exp.Expr]) -> exp.Expr:
         return exp.Order(expressions=[exp.Ordered(this=bound("start"), nulls_first=True)])
 
     before = exp.WindowSpec(
-        kind="RANGE", start="UNBOUNDED", start_side="PRECEDING", end=_MICROSECOND.copy(),
+        kind="RANGE", start="UNBOUNDED", start_side="PRECEDING", end=MICROSECOND.copy(),
         end_side="PRECEDING",
     )  # fmt: skip
     reached = over(exp.Max(this=bound("end")), order=by_time(), spec=before)
@@ -183,7 +178,3 @@ def _computing(node: Node, column: ColumnRef, once: OncePerNode) -> exp.Expr | N
 def _is_remembered(made: exp.Expr) -> bool:
     """Whether Spark remembers of a column that it is a window."""
     return bool(made.meta.get(SESSION)) or is_time_window(made)
-
-
-def _not_yet(construct: str, name: str, node: exp.Expr) -> NotYetImplemented:
-    return NotYetImplemented(construct, operator=f"{name}()", **place(node))

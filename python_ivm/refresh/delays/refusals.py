@@ -9,7 +9,7 @@ from sqlglot import exp
 from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.loops.program import program_of
 from python_ivm.parse.parser import TableReference
-from python_ivm.parse.views import Reading
+from python_ivm.parse.views import InlinedQuery
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 from python_ivm.refresh.metadata.catalog import same_name
 from python_ivm.refresh.request import Output, Request, Step
@@ -20,7 +20,7 @@ class Delayed(Protocol):
 
     request: Request
     warehouse: CachedWarehouse
-    reading: Reading
+    reading: InlinedQuery
     named: list[TableReference]
 
     @property

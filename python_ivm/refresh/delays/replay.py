@@ -13,7 +13,7 @@ from python_ivm.state.bookmark import Bookmark
 
 
 @dataclass(frozen=True)
-class Run:
+class ReplayedRun:
     """One of a model's refreshes.
 
     Attributes:
@@ -25,7 +25,7 @@ class Run:
     bookmark: Bookmark
 
 
-def told_runs(warehouse: Warehouse, state: tuple[str, ...]) -> list[Run]:
+def told_runs(warehouse: Warehouse, state: tuple[str, ...]) -> list[ReplayedRun]:
     """A state's refreshes by the query that it has now, newest first.
 
     They go back to the build, or to where a view that the query reads was another one.
@@ -33,7 +33,7 @@ def told_runs(warehouse: Warehouse, state: tuple[str, ...]) -> list[Run]:
     Raises:
         InvalidModel: If the history does not go back to there.
     """
-    found: list[Run] = []
+    found: list[ReplayedRun] = []
     for run in _runs(warehouse, state):
         if run.bookmark.start or (found and run.bookmark.views != found[0].bookmark.views):
             return found
@@ -41,7 +41,7 @@ def told_runs(warehouse: Warehouse, state: tuple[str, ...]) -> list[Run]:
     raise _forgotten(state, "runs")
 
 
-def told_steps(warehouse: Warehouse, state: tuple[str, ...], runs: int | None) -> list[Run]:
+def told_steps(warehouse: Warehouse, state: tuple[str, ...], runs: int | None) -> list[ReplayedRun]:
     """The last steps of a log, newest first, and the one before them if there is one.
 
     Args:
@@ -52,7 +52,7 @@ def told_steps(warehouse: Warehouse, state: tuple[str, ...], runs: int | None) -
     Raises:
         InvalidModel: If the history does not go back so far.
     """
-    found: list[Run] = []
+    found: list[ReplayedRun] = []
     for run in _runs(warehouse, state):
         found.append(run)
         told = run.bookmark.told
@@ -62,12 +62,12 @@ def told_steps(warehouse: Warehouse, state: tuple[str, ...], runs: int | None) -
     raise _forgotten(state, "steps")
 
 
-def _runs(warehouse: Warehouse, state: tuple[str, ...]) -> Iterator[Run]:
+def _runs(warehouse: Warehouse, state: tuple[str, ...]) -> Iterator[ReplayedRun]:
     """A state's refreshes as far as its history goes, newest first."""
     for commit in warehouse.history(state, None) or ():
         bookmark = Bookmark.of(commit.user_metadata)
         if bookmark is not None:
-            yield Run(commit.version, bookmark)
+            yield ReplayedRun(commit.version, bookmark)
 
 
 def _forgotten(state: tuple[str, ...], what: str) -> InvalidModel:
@@ -78,7 +78,7 @@ def _forgotten(state: tuple[str, ...], what: str) -> InvalidModel:
     )
 
 
-def refuse_forgotten(runs: Sequence[Run], warehouse: Warehouse) -> None:
+def refuse_forgotten(runs: Sequence[ReplayedRun], warehouse: Warehouse) -> None:
     """Replay no run whose sources have forgotten what it read.
 
     Raises:

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from python_ivm.optimize.cost import Execution
 from python_ivm.parse.views import View
-from python_ivm.refresh.metadata.answers import Answers
+from python_ivm.refresh.metadata.cache import MetadataCache
 from python_ivm.refresh.request import Warehouse
 from python_ivm.sources.clock import Instant
 from python_ivm.sources.history import Commit, DataFile, Detail
@@ -27,7 +27,7 @@ class CachedWarehouse:
     def __init__(self, warehouse: Warehouse) -> None:
         """Take the warehouse to ask."""
         self._warehouse = warehouse
-        self._answers = Answers()
+        self._answers = MetadataCache()
         self.failure: Exception | None = None
         self.stand_in: Callable[[str], str] = lambda sql: sql
         self._stand_ins: dict[str, str] = {}

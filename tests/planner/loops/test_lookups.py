@@ -10,7 +10,7 @@ from sqlglot import parse_one
 from python_ivm.algebra.columns import ColumnRef, Named
 from python_ivm.algebra.nodes import Filter, Join, Project, Scan
 from python_ivm.rows import lookups
-from python_ivm.rows.kinds import Kind
+from python_ivm.rows.kinds import ValueType
 from python_ivm.rows.lookups import LookedUp, MadeRows
 from python_ivm.rows.operators import Bag, Joined
 from python_ivm.rows.pipeline import Pipeline
@@ -52,8 +52,8 @@ def test_what_is_chosen_of_a_table_is_looked_up_too() -> None:
     conditions = (parse_one("c.k = q.k"), parse_one("c.one = q.one"))
     plan = Join((changed, Project(small, "q", items)), conditions)
     table = Table([(1, 2), (1, 2), (3, 4), (5, 6), (None, None)])
-    ints = [Kind("int"), Kind("int")]
-    shown = [(ColumnRef("q", "a"), Kind("int")), (ColumnRef("c", "k"), Kind("int"))]
+    ints = [ValueType("int"), ValueType("int")]
+    shown = [(ColumnRef("q", "a"), ValueType("int")), (ColumnRef("c", "k"), ValueType("int"))]
     asked = Table.asked
     pipeline = Pipeline(plan, changed, ints, {id(rows): (table, ints)}, shown, ansi=False)
     sent: Bag = {(2, 1): 1, (4, 1): 3, (6, 1): 1, (4, 2): 1, (None, 1): 1}

@@ -17,7 +17,7 @@ from python_ivm.loops.run import Relation
 from python_ivm.refresh.consistency import consistency_query, loop_to_run
 from python_ivm.refresh.request import Options
 from python_ivm.refresh.statement import Strategy
-from python_ivm.rows.kinds import Kind
+from python_ivm.rows.kinds import ValueType
 from tests.planner.lake import Lake
 
 EDGES = [(1, 2), (2, 3), (3, 1), (3, 4), (3, 4), (None, 5), (6, None)]
@@ -183,7 +183,7 @@ def test_rounds_and_steps_are_not_brought_together(
 
 
 def test_names_of_columns_stay_names() -> None:
-    told = Relation("v", (("a`b", Kind("int")),), Counter({(1,): 2}))
+    told = Relation("v", (("a`b", ValueType("int")),), Counter({(1,): 2}))
     assert told.schema == "`a``b` int"
     assert told.view() == (
         "CREATE OR REPLACE TEMPORARY VIEW `v` AS\n"

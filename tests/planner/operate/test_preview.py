@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from python_ivm.operate.ahead import AheadWarehouse, NotLooked
 from python_ivm.operate.pending import pending
 from python_ivm.operate.preview import Preview, preview
 from python_ivm.operate.records import records, usual_seconds
+from python_ivm.operate.simulated_warehouse import NotLooked, SimulatedWarehouse
 from python_ivm.refresh.request import Options, Policy
 from python_ivm.refresh.statement import Refresh
 from python_ivm.sources.history import Commit, SourceVersion
@@ -35,8 +35,10 @@ def run(lake: Lake, **more: Any) -> dict[str, Refresh]:
 
 def look(lake: Lake, **more: Any) -> dict[str, Preview]:
     """Preview all models, as one run would refresh them; nothing may be executed."""
-    ahead, executed = AheadWarehouse(lake), len(lake.executed)
-    found = {name: preview(lake.request(name, sql, **more), ahead) for name, sql in MODELS.items()}
+    simulated, executed = SimulatedWarehouse(lake), len(lake.executed)
+    found = {
+        name: preview(lake.request(name, sql, **more), simulated) for name, sql in MODELS.items()
+    }
     assert len(lake.executed) == executed
     return found
 
@@ -62,27 +64,27 @@ def test_each_model_is_planned_after_those_before_it(xs: Lake) -> None:
 def test_a_rebuild_before_is_a_replaced_source(xs: Lake) -> None:
     run(xs)
     options = Options(policy=Policy.FULL)
-    ahead = AheadWarehouse(xs)
-    below = preview(xs.request("sums", SUMS, options=options), ahead)
-    above = preview(xs.request("above", ABOVE), ahead)
+    simulated = SimulatedWarehouse(xs)
+    below = preview(xs.request("sums", SUMS, options=options), simulated)
+    above = preview(xs.request("above", ABOVE), simulated)
     assert (below.strategy, below.reason) == ("full", "POLICY_FULL")
     done = xs.run("sums", SUMS, options=options), xs.run("above", ABOVE)
     assert (above.strategy, above.reason) == (done[1].strategy.value, done[1].reason)
 
 
 def test_an_error_of_one_model_is_told_of_it(xs: Lake) -> None:
-    ahead = AheadWarehouse(xs)
-    found = preview(xs.request("m", "select rand() as r from s.x"), ahead)
+    simulated = SimulatedWarehouse(xs)
+    found = preview(xs.request("m", "select rand() as r from s.x"), simulated)
     assert found.strategy == "error" and "rand" in found.explanation
-    assert preview(xs.request("sums", SUMS), ahead).reason == "FIRST_BUILD"
+    assert preview(xs.request("sums", SUMS), simulated).reason == "FIRST_BUILD"
 
 
 def test_what_is_built_in_the_same_run_is_not_asked_for(xs: Lake) -> None:
     request = xs.request("above", "select * from s.missing")
-    found = preview(request, AheadWarehouse(xs), ["missing"])
+    found = preview(request, SimulatedWarehouse(xs), ["missing"])
     assert (found.strategy, found.reason) == ("full", "FIRST_BUILD")
     run(xs)
-    found = preview(xs.request("above", ABOVE), AheadWarehouse(xs), ["sums"])
+    found = preview(xs.request("above", ABOVE), SimulatedWarehouse(xs), ["sums"])
     assert found.strategy == "unknown"
 
 
@@ -126,7 +128,7 @@ def test_a_feed_is_not_switched_on_by_a_look(xs: Lake, monkeypatch: pytest.Monke
 
 
 def test_rows_are_read_only_on_request(xs: Lake) -> None:
-    plain, looking = AheadWarehouse(xs), AheadWarehouse(xs, look=True)
+    plain, looking = SimulatedWarehouse(xs), SimulatedWarehouse(xs, look=True)
     with pytest.raises(NotLooked):
         plain.texts("select 'a'")
     assert plain.left_out and not looking.left_out
@@ -138,13 +140,13 @@ def test_rows_are_read_only_on_request(xs: Lake) -> None:
 
 
 def test_types_are_asked_of_the_version_before_an_imagined_one(xs: Lake) -> None:
-    ahead = AheadWarehouse(xs)
-    ahead.imagine(("s", "x"), "a_model", replaced=True)
-    newest = ahead.history(("s", "x"), 1)[0].version
-    assert ahead.describe(f"select * from s.x version as of {newest}".replace(
+    simulated = SimulatedWarehouse(xs)
+    simulated.imagine(("s", "x"), "a_model", replaced=True)
+    newest = simulated.history(("s", "x"), 1)[0].version
+    assert simulated.describe(f"select * from s.x version as of {newest}".replace(
         "version as of", "VERSION AS OF"
     )) == [("k", "int"), ("v", "int")]  # fmt: skip
-    assert ahead.detail(("s", "x")).version == newest
+    assert simulated.detail(("s", "x")).version == newest
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from dbt.adapters.sparkivm.bridge.view_details import DETAILS
 from dbt.adapters.sparkivm.bridge.warehouse import Query
 from python_ivm.parse.parser import quoted_name
 from python_ivm.render.sources import string
 
-_DETAILS = "# Detailed Table Information"
 _TEXT = "View Text"
 _COMMENT = "Comment"
 
@@ -50,7 +50,7 @@ def described(query: Query, name: tuple[str, ...]) -> tuple[dict[str, str], dict
     names = [row["col_name"] or "#" for row in rows]
     # Between both, a table's partitions are told.
     end = next((n for n, told in enumerate(names) if told.startswith("#")), len(rows))
-    start = names.index(_DETAILS) if _DETAILS in names else end
+    start = names.index(DETAILS) if DETAILS in names else end
     present = {row["col_name"]: row["comment"] or "" for row in rows[:end]}
     details = {row["col_name"]: row["data_type"] or "" for row in rows[start:]}
     return present, details

@@ -19,7 +19,9 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.sparkivm.bridge.shortcuts import SessionShortcuts
 from dbt.adapters.sparkivm.bridge.view_details import Kept
 from dbt.adapters.sparkivm.bridge.warehouse import Row
+from python_ivm.refresh.metadata.catalog import SESSION_CATALOG
 from python_ivm.refresh.statements import DELETION_VECTORS
+from python_ivm.sources.history import COMMITS_WITHOUT_JOB
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,9 +30,6 @@ logger = AdapterLogger("SparkIvm")
 
 T = TypeVar("T")
 
-_MOST = 32
-"""Of more commits one job of Spark's reads faster."""
-_CATALOG = "spark_catalog"
 _CATALOGS = "spark.sql.catalog."
 _DELTAS_CATALOG = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 
@@ -47,7 +46,7 @@ class DeltaLogs(SessionShortcuts):
             parts: The table's name.
             limit: How many; None means all.
         """
-        if limit is None or limit > _MOST:
+        if limit is None or limit > COMMITS_WITHOUT_JOB:
             return None
         logger.debug(f"History of {'.'.join(parts)}, from its log")
         return self._told(parts, lambda log: log.history(limit), of_view=[])
@@ -91,13 +90,13 @@ class DeltaLogs(SessionShortcuts):
 
 def _is_in_sparks_catalog(session: SparkSession, parts: tuple[str, ...]) -> bool:
     """Whether a name can only mean a table or view of Spark's own catalog, extended by Delta."""
-    if session.conf.get(_CATALOGS + _CATALOG, "") != _DELTAS_CATALOG:
+    if session.conf.get(_CATALOGS + SESSION_CATALOG, "") != _DELTAS_CATALOG:
         return False
     if len(parts) != 2:  # a name alone may be that of a temporary view
-        return len(parts) == 3 and parts[0] == _CATALOG
+        return len(parts) == 3 and parts[0] == SESSION_CATALOG
     if session.conf.get(_CATALOGS + parts[0], None) is not None:
         return False
-    return bool(session._jsparkSession.catalog().currentCatalog() == _CATALOG)
+    return bool(session._jsparkSession.catalog().currentCatalog() == SESSION_CATALOG)
 
 
 @dataclass(frozen=True)

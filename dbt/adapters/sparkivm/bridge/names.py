@@ -16,8 +16,9 @@ from dbt.adapters.sparkivm.bridge.relations import IVM, KINDS, state_name
 from dbt.adapters.sparkivm.relation import catalog_of
 from python_ivm.errors import InvalidModel
 from python_ivm.refresh.lifecycle.names import MOST_OF_RELATION, MOST_OF_SCHEMA, refuse_name
+from python_ivm.refresh.metadata.catalog import SESSION_CATALOG
 
-_CATALOG = "spark.sql.catalog.spark_catalog"
+_CATALOG = f"spark.sql.catalog.{SESSION_CATALOG}"
 _OF_DELTA = "org.apache.spark.sql.delta.catalog.DeltaCatalog"
 _SCHEMA = "Set another schema in the profile or by the config schema."
 _ALIAS = "Set another one by the config alias."
@@ -115,4 +116,4 @@ class NamesMixin(metaclass=AdapterMeta):
         except DbtRuntimeError:
             return False
         implementation = known(self._ivm_conf(), _CATALOG)
-        return catalog == "spark_catalog" and implementation in (None, _OF_DELTA)
+        return catalog == SESSION_CATALOG and implementation in (None, _OF_DELTA)

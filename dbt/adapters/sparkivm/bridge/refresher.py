@@ -25,7 +25,7 @@ from dbt.adapters.sparkivm.bridge.response import RefreshResponse
 from dbt.adapters.sparkivm.bridge.warehouse import Query, Row, SparkWarehouse
 from dbt.adapters.sparkivm.diagnostics import errors
 from python_ivm.errors import Conflict
-from python_ivm.loops.run import Ask, Relation, Run
+from python_ivm.loops.run import Ask, Relation, Rounds
 from python_ivm.loops.signed_rounds import NotFollowed
 from python_ivm.refresh.metadata.versions import shows_state
 from python_ivm.refresh.reason import Reason
@@ -271,7 +271,7 @@ class Refresher:
                     self._query(statement.sql)
         return refresh, written
 
-    def _run_loop(self, loop: Run) -> tuple[bool, str]:
+    def _run_loop(self, loop: Rounds) -> tuple[bool, str]:
         """Run a loop, and show its rows to the statements that follow.
 
         Returns:

@@ -11,7 +11,7 @@ from typing import Any
 from dbt_common.invocation import get_invocation_id
 
 from dbt.adapters.sparkivm.bridge.engine import Engine
-from python_ivm.refresh.metadata.answers import Answers
+from python_ivm.refresh.metadata.cache import MetadataCache
 from python_ivm.refresh.request import Previous
 
 _PREVIOUS = "ivm_previous"
@@ -29,19 +29,14 @@ class ThisRun:
         engine: What is known of the engine.
         settings: The settings by which a query's result can differ, with which each session
             begins; None where each is asked for them.
-        look: What is read at once of the run's models; empty until the first of them asks, and
-            None where each is asked about.
-        looking: Held while it is read.
     """
 
     sources: set[tuple[str, str]] | None = None
-    answers: Answers = field(default_factory=Answers)
+    answers: MetadataCache = field(default_factory=MetadataCache)
     looks_back: bool = False
     previous: dict[str, Previous] = field(default_factory=dict)
     engine: Engine = field(default_factory=Engine)
     settings: Mapping[str, str] | None = None
-    look: list[Any] = field(default_factory=list)
-    looking: Lock = field(default_factory=Lock)
 
 
 @lru_cache(maxsize=1)

@@ -14,7 +14,8 @@ from python_ivm.parse.views import View
 
 Row = dict[str, Any]
 
-_DETAILS = "# Detailed Table Information"
+DETAILS = "# Detailed Table Information"
+"""The row of ``DESCRIBE TABLE EXTENDED`` after which it tells of the whole relation."""
 _BETWEEN = ", "
 
 
@@ -64,7 +65,7 @@ def of_rows(
             settings are not known.
     """
     names = [row["col_name"] for row in rows]
-    start = names.index(_DETAILS) if _DETAILS in names else len(rows)
+    start = names.index(DETAILS) if DETAILS in names else len(rows)
     told = {row["col_name"]: row["data_type"] for row in rows[start:]}
     if told.get("Type") != "VIEW" or "View Text" not in told:
         return None

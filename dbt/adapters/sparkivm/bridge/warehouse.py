@@ -17,7 +17,7 @@ from dbt.adapters.sparkivm.bridge.view_details import Kept, of_json, of_rows
 from python_ivm.optimize.cost import Execution
 from python_ivm.parse.parser import DIALECT, quoted_name
 from python_ivm.parse.views import View
-from python_ivm.refresh.metadata.answers import Answers
+from python_ivm.refresh.metadata.cache import MetadataCache
 from python_ivm.refresh.metadata.catalog import SESSION_CATALOG
 from python_ivm.refresh.metadata.versions import CHANGE_FEED
 from python_ivm.refresh.statements import DELETION_VECTORS
@@ -263,7 +263,7 @@ class RunWarehouse(SparkWarehouse):
         self,
         query: Query,
         sources: Iterable[tuple[str, str]],
-        answers: Answers,
+        answers: MetadataCache,
         shortcuts: Shortcuts | None = None,
         conf: Conf | None = None,
         engine: Engine | None = None,

@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from dbt.adapters.sparkivm.connection.delta_jar import delta_package
 
@@ -192,3 +193,8 @@ def is_of_the_whole(key: str) -> bool:
 def items(text: str | None) -> list[str]:
     """The members of a comma-separated setting."""
     return [item.strip() for item in (text or "").split(",") if item.strip()]
+
+
+def spark_text(value: Any) -> str:
+    """A value of YAML as Spark and Delta write it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -13,7 +13,7 @@ import click
 
 from dbt.adapters.sparkivm.bridge.relations import state_name
 from dbt.adapters.sparkivm.configs.nodes import is_maintained
-from dbt.adapters.sparkivm.operations import looks, rebuilding, texts
+from dbt.adapters.sparkivm.operations import changes, inspections, rebuilding, texts
 from dbt.adapters.sparkivm.operations.mixin import parts_of
 from dbt.adapters.sparkivm.operations.previews import previews, request
 from dbt.adapters.sparkivm.operations.project import opened
@@ -97,7 +97,7 @@ def check(arguments: Sequence[str], form: str) -> None:
     The exit code is 1 if a model is refused.
     """
     with opened(arguments) as project:
-        found = looks.checks(project.adapter, project.graph, project.compiled)
+        found = inspections.check_all(project.adapter, project.graph, project.compiled)
     _show("check", form, {"models": [asdict(c) for c in found]}, texts.of_checks(found))
     if any(c.verdict == REFUSED for c in found):
         raise SystemExit(1)
@@ -108,7 +108,7 @@ def check(arguments: Sequence[str], form: str) -> None:
 def status(arguments: Sequence[str], form: str) -> None:
     """Say where each maintained model stands: last refresh, sources behind, size of its state."""
     with opened(arguments) as project:
-        found = looks.statuses(project.adapter, project.graph, project.compiled)
+        found = inspections.read_statuses(project.adapter, project.graph, project.compiled)
     _show("status", form, {"models": [asdict(s) for s in found]}, texts.of_statuses(found))
 
 
@@ -123,7 +123,7 @@ def status(arguments: Sequence[str], form: str) -> None:
 def history(arguments: Sequence[str], form: str, limit: int) -> None:
     """Tell the last refreshes of each maintained model, newest first."""
     with opened(arguments) as project:
-        found = looks.histories(project.adapter, project.graph, project.compiled, limit)
+        found = inspections.read_histories(project.adapter, project.graph, project.compiled, limit)
     told = [{"model": m, "refreshes": [asdict(r) for r in p], "trouble": w} for m, p, w in found]
     _show("history", form, {"models": told}, texts.of_histories(found))
 
@@ -134,7 +134,7 @@ def history(arguments: Sequence[str], form: str, limit: int) -> None:
 def why(arguments: Sequence[str], form: str, model: str) -> None:
     """Explain why MODEL was last computed from all rows, and what its next refresh would be."""
     with opened(["--select", model, *arguments]) as project:
-        past = looks.histories(project.adapter, project.graph, project.compiled, None)
+        past = inspections.read_histories(project.adapter, project.graph, project.compiled, None)
         found = previews(project.adapter, project.graph, project.compiled, look=False)
     coming = {preview.model: preview for preview in found}
     told = [(name, last_fallback(records), coming.get(name)) for name, records, _ in past]
@@ -167,7 +167,7 @@ def audit(arguments: Sequence[str], form: str, fraction: float, seed: int | None
     """
     chosen = random.randrange(2**31) if seed is None else seed
     with opened(arguments) as project:
-        found = looks.audits(
+        found = inspections.audit_all(
             project.adapter, project.graph, project.compiled, parts_of(fraction), chosen
         )
     if form == "json":
@@ -188,7 +188,7 @@ def audit(arguments: Sequence[str], form: str, fraction: float, seed: int | None
 def maintain(arguments: Sequence[str], form: str, force: bool) -> None:
     """OPTIMIZE and VACUUM the states that need it; each keeps its bookmark."""
     with opened(arguments) as project:
-        found = looks.maintained(project.adapter, project.graph, project.compiled, forced=force)
+        found = changes.maintain_all(project.adapter, project.graph, project.compiled, forced=force)
     _tell("maintain", form, [(name, done.told) for name, done in found])
 
 
@@ -233,7 +233,7 @@ def adopt(arguments: Sequence[str], form: str, trust: bool, versions: Sequence[s
     """
     at = dict(_version(told) for told in versions)
     with opened(arguments) as project:
-        found = looks.adopted(
+        found = changes.adopt_all(
             project.adapter, project.graph, project.compiled, versions=at, trusted=trust
         )
     if form == "json":
@@ -270,7 +270,7 @@ def drop(arguments: Sequence[str], form: str, yes: bool) -> None:
         names = ", ".join(sorted(graph["nodes"][uid]["name"] for uid in chosen))
         if names and not yes:
             click.confirm(f"Drop {names}: view and state?", abort=True, err=True)
-        found = looks.dropped(project.adapter, graph, project.compiled)
+        found = changes.drop_all(project.adapter, graph, project.compiled)
     _tell("drop", form, found)
 
 

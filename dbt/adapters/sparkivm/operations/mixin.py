@@ -15,10 +15,11 @@ from dbt.adapters.sparkivm.bridge.this_run import this_run
 from dbt.adapters.sparkivm.bridge.warehouse import SparkWarehouse
 from dbt.adapters.sparkivm.configs import nodes
 from dbt.adapters.sparkivm.log import warn
-from dbt.adapters.sparkivm.operations import looks
+from dbt.adapters.sparkivm.operations import changes, inspections
+from dbt.adapters.sparkivm.operations.each_model import MOST_ROWS, in_short
 from dbt.adapters.sparkivm.operations.history_query import Past, query
 from dbt.adapters.sparkivm.operations.previews import previews
-from dbt.adapters.sparkivm.prefetched.reading import look
+from dbt.adapters.sparkivm.prefetched.reading import prefetch
 from dbt.adapters.sparkivm.prefetched.unchanged import PrefetchedWarehouse
 from python_ivm.errors import Conflict
 from python_ivm.operate.adoption import Adoption, adoption
@@ -69,7 +70,7 @@ class OperationsMixin(metaclass=AdapterMeta):
         from dbt.adapters.sparkivm.operations import texts
 
         compiled = nodes.Texts(self, _chosen(graph, models))
-        return texts.of_checks(looks.checks(self, graph, compiled))
+        return texts.of_checks(inspections.check_all(self, graph, compiled))
 
     @available.parse(lambda *a, **k: "")
     def ivm_status(self, graph: Mapping[str, Any], models: Sequence[str] | str = ()) -> str:
@@ -85,7 +86,7 @@ class OperationsMixin(metaclass=AdapterMeta):
         from dbt.adapters.sparkivm.operations import texts
 
         compiled = nodes.Texts(self, _chosen(graph, models))
-        return texts.of_statuses(looks.statuses(self, graph, compiled))
+        return texts.of_statuses(inspections.read_statuses(self, graph, compiled))
 
     @available.parse(lambda *a, **k: query([], {}))
     def ivm_history_query(
@@ -104,7 +105,7 @@ class OperationsMixin(metaclass=AdapterMeta):
             try:
                 past = records(warehouse.history(state, None) or ())
             except DbtBaseException as error:
-                warn(f"{node['name']}: its history cannot be read: {looks.in_short(error)}")
+                warn(f"{node['name']}: its history cannot be read: {in_short(error)}")
                 continue
             found.append(Past(table_key(view), table_key(state), past))
         return query(found, since or {})
@@ -116,7 +117,7 @@ class OperationsMixin(metaclass=AdapterMeta):
             graph: The project's, as dbt gives it to Jinja.
             uids: The models that are asked about.
         """
-        found = look(self, graph, uids) if self.config.credentials.is_connect else None
+        found = prefetch(self, graph, uids) if self.config.credentials.is_connect else None
         if found is None:
             return self._ivm_warehouse()
         this_run().settings = found.settings
@@ -141,7 +142,7 @@ class OperationsMixin(metaclass=AdapterMeta):
             CompilationError: If there is no model of a name.
         """
         compiled = nodes.Texts(self, _chosen(graph, models))
-        found = looks.maintained(self, graph, compiled, forced=force)
+        found = changes.maintain_all(self, graph, compiled, forced=force)
         return [f"{name}: {done.told}" for name, done in found]
 
     @available.parse(lambda *a, **k: [])
@@ -168,7 +169,7 @@ class OperationsMixin(metaclass=AdapterMeta):
         """
         compiled = nodes.Texts(self, _chosen(graph, models))
         chosen = random.randrange(2**31) if seed is None else seed
-        found = looks.audits(self, graph, compiled, parts_of(fraction), chosen)
+        found = inspections.audit_all(self, graph, compiled, parts_of(fraction), chosen)
         wrong = [f"{one.model}: {one.told}: {one.differing}" for one in found if one.equal is False]
         if wrong:
             raise CompilationError("\n".join(wrong))
@@ -197,7 +198,7 @@ class OperationsMixin(metaclass=AdapterMeta):
             CompilationError: If there is no model of a name, or a table is not adopted.
         """
         compiled = nodes.Texts(self, _named(graph, models))
-        found = looks.adopted(self, graph, compiled, versions=versions, trusted=trust)
+        found = changes.adopt_all(self, graph, compiled, versions=versions, trusted=trust)
         return _done((one.model, one.told, one.done) for one in found)
 
     @available.parse(lambda *a, **k: [])
@@ -215,11 +216,11 @@ class OperationsMixin(metaclass=AdapterMeta):
             CompilationError: If there is no model of a name, or one could not be built.
         """
         compiled = nodes.Texts(self, _named(graph, models))
-        return _done(looks.rebuilt(self, graph, compiled))
+        return _done(changes.rebuild_all(self, graph, compiled))
 
     def ivm_adopt_one(
         self, request: Request, *, versions: Mapping[str, int], trusted: bool
-    ) -> looks.Adopted:
+    ) -> changes.Adopted:
         """Let the table under a model's name become its state.
 
         Args:
@@ -240,7 +241,7 @@ class OperationsMixin(metaclass=AdapterMeta):
             again = self._ivm_query(f"SELECT count(*) AS n FROM (\n{planned.repeated}\n) AS again")
             if again[0]["n"]:
                 told = f"{again[0]['n']:,} groups of the query are in the table more than once"
-                found = looks.Adopted(request.model, f"refused: {told}; {_ANEW}")
+                found = changes.Adopted(request.model, f"refused: {told}; {_ANEW}")
         if found is not None:
             return found
         if planned.warning:
@@ -260,21 +261,21 @@ class OperationsMixin(metaclass=AdapterMeta):
 
         refresher = Refresher(self._ivm_query, self._ivm_conf(), warehouse, drop)
         refresher.run(request, planned.statements)
-        return looks.Adopted(request.model, planned.told, done=True)
+        return changes.Adopted(request.model, planned.told, done=True)
 
-    def _ivm_difference(self, request: Request, planned: Adoption) -> looks.Adopted | None:
+    def _ivm_difference(self, request: Request, planned: Adoption) -> changes.Adopted | None:
         """What there is to say of a table that does not equal its model's query."""
         each = "greatest(abs(expected_rows - actual_rows), 1)"
         rows = self._ivm_query(
             f"SELECT *, sum({each}) OVER () AS all_rows FROM (\n{planned.difference}\n) "
-            f"AS differing LIMIT {looks.MOST_ROWS}"
+            f"AS differing LIMIT {MOST_ROWS}"
         )
         if not rows:
             return None
         number = int(rows[0]["all_rows"])
         told = f"{number:,} row{'' if number == 1 else 's'} of table and query differ"
         shown = [{k: str(v) for k, v in row.items() if k != "all_rows"} for row in rows]
-        return looks.Adopted(request.model, f"refused: {told}; {_ANEW}", differing=shown)
+        return changes.Adopted(request.model, f"refused: {told}; {_ANEW}", differing=shown)
 
     def ivm_rename_one(self, request: Request, former: tuple[str, str], suffix: str) -> None:
         """Move the state of a model's former name to its present one.
@@ -313,7 +314,7 @@ class OperationsMixin(metaclass=AdapterMeta):
         except DbtRuntimeError as error:
             if not shown:
                 told = f"the history of {relation_name(state)} cannot be read"
-                return f"{told}, and no view shows it; kept: {looks.in_short(error)}"
+                return f"{told}, and no view shows it; kept: {in_short(error)}"
         else:
             bookmark = found.bookmark
             if found.newer:

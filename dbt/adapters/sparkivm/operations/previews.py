@@ -12,9 +12,9 @@ from dbt.adapters.sparkivm.configs.nodes import (
     is_maintained,
     relations_read,
 )
-from dbt.adapters.sparkivm.operations.shared import Shared
-from python_ivm.operate.ahead import AheadWarehouse
+from dbt.adapters.sparkivm.operations.caching_adapter import CachingAdapter
 from python_ivm.operate.preview import Preview, failed, preview, with_followers
+from python_ivm.operate.simulated_warehouse import SimulatedWarehouse
 from python_ivm.refresh.request import Request
 
 _AS_THEY_WERE = ("view", "ephemeral")
@@ -33,15 +33,15 @@ def previews(
         look: Whether changed rows may be read, as the run reads them to decide.
         full_refresh: Whether the run has dbt's flag of this name.
     """
-    adapter = Shared.of(adapter, graph, compiled)
-    ahead = AheadWarehouse(adapter._ivm_warehouse(), look=look)
+    adapter = CachingAdapter.of(adapter, graph, compiled)
+    simulated = SimulatedWarehouse(adapter._ivm_warehouse(), look=look)
     found = []
     for uid in in_order(graph, compiled):
         node = graph["nodes"][uid]
         if not is_maintained(node):
-            _imagine(ahead, node)
+            _imagine(simulated, node)
             continue
-        told = _preview(adapter, graph, compiled, uid, ahead, full_refresh)
+        told = _preview(adapter, graph, compiled, uid, simulated, full_refresh)
         left = [f for f in followers(graph, uid) if f not in compiled]
         names = sorted({graph["nodes"][follower]["name"] for follower in left})
         found.append(with_followers(told, names))
@@ -53,7 +53,7 @@ def _preview(
     graph: Graph,
     compiled: Compiled,
     uid: str,
-    ahead: AheadWarehouse,
+    simulated: SimulatedWarehouse,
     full_refresh: bool,
 ) -> Preview:
     """A model's preview; what goes wrong is told of it alone."""
@@ -63,7 +63,7 @@ def _preview(
         return failed(node["name"], sql)
     try:
         asked = request(adapter, node, sql, full_refresh=full_refresh)
-        return preview(asked, ahead, _unbuilt(adapter, graph, compiled, uid))
+        return preview(asked, simulated, _unbuilt(adapter, graph, compiled, uid))
     except Exception as error:  # whatever it is, the others are looked at
         return failed(node["name"], error)
 
@@ -91,9 +91,9 @@ def _unbuilt(adapter: Any, graph: Graph, compiled: Compiled, uid: str) -> list[s
     return sorted(missing)
 
 
-def _imagine(ahead: AheadWarehouse, node: Any) -> None:
+def _imagine(simulated: SimulatedWarehouse, node: Any) -> None:
     """What a run does to a model of another materialization."""
     kind = node["config"]["materialized"]
     if kind not in _AS_THEY_WERE:
         parts = (node["schema"], node["alias"])
-        ahead.imagine(parts, node["name"], replaced=kind == "table")
+        simulated.imagine(parts, node["name"], replaced=kind == "table")

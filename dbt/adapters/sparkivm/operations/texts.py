@@ -17,7 +17,7 @@ from python_ivm.operate.pending import Pending
 from python_ivm.operate.preview import ERROR, Preview
 from python_ivm.operate.records import Record
 from python_ivm.operate.status import Status
-from python_ivm.optimize.cost import Reading
+from python_ivm.optimize.cost import ReadSize
 
 _WIDTH = 140
 _MOST_SOURCES = 3
@@ -113,7 +113,7 @@ def _source(found: Pending) -> str:
     return f"{versions} {told or 'no rows'}{size}, {age(found.since)} old"
 
 
-def reading(found: Reading) -> str:
+def reading(found: ReadSize) -> str:
     """How much is read, in short."""
     if found.bytes == 0 and found.rows == 0:
         return ""

@@ -20,6 +20,8 @@ from urllib.parse import unquote
 from dbt.adapters.sparkivm.bridge.shortcuts import SessionShortcuts, columns_of
 from dbt.adapters.sparkivm.bridge.warehouse import Row
 from dbt.adapters.sparkivm.connection.session import AnySession
+from python_ivm.refresh.metadata.catalog import SESSION_CATALOG
+from python_ivm.sources.history import COMMITS_WITHOUT_JOB
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,9 +30,6 @@ Name = tuple[str, str]
 
 FEW = 8
 """So few tables are asked one by one."""
-_MOST = 32
-"""So many commits of each table are read."""
-_CATALOG = "spark_catalog"
 _LOCATION = re.compile(r"^Location: (\S.*)$", re.MULTILINE)
 _FOLDER = "regexp_extract(_metadata.file_path, '^(.*)/[^/]*$', 1)"
 _IN_ORDER = f"row_number() OVER (PARTITION BY {_FOLDER} ORDER BY _metadata.file_name DESC)"
@@ -117,7 +116,7 @@ class ManyLogs(SessionShortcuts):
         self._locations.pop(name_of(parts), None)
 
     def _log(self, parts: tuple[str, ...]) -> _Told | None:
-        if len(parts) != 2 and (len(parts) != 3 or parts[0] != _CATALOG):
+        if len(parts) != 2 and (len(parts) != 3 or parts[0] != SESSION_CATALOG):
             return None
         key = name_of(parts)
         if key not in self._locations:
@@ -139,7 +138,7 @@ class ManyLogs(SessionShortcuts):
                 "unix_millis(_metadata.file_modification_time) AS modified",
                 f"{_IN_ORDER} AS place",
             )
-            .where(f"place <= {_MOST}")
+            .where(f"place <= {COMMITS_WITHOUT_JOB}")
             .collect()
         )
         found = _commits(newest, folders)

@@ -10,7 +10,7 @@ from dbt.adapters.contracts.relation import RelationType
 
 from dbt.adapters.sparkivm.configs.nodes import SEEN_THROUGH, Graph, is_maintained, upstream
 from dbt.adapters.sparkivm.prefetched.many_logs import FEW, ManyLogs, Name, location, name_of
-from dbt.adapters.sparkivm.prefetched.unchanged import Listed, RunLook
+from dbt.adapters.sparkivm.prefetched.unchanged import Listed, PrefetchedMetadata
 from dbt.adapters.sparkivm.relation import catalog_of
 from python_ivm.refresh.metadata.catalog import SESSION_CATALOG
 
@@ -18,7 +18,9 @@ _STATEMENTS = re.compile(r"\b(?:run_query|call\s+statement|load_result)\b")
 """By these a model may write anything while it is compiled."""
 
 
-def run_look(adapter: Any, graph: Graph, selected: Collection[str]) -> RunLook | None:
+def prefetch_for_run(
+    adapter: Any, graph: Graph, selected: Collection[str]
+) -> PrefetchedMetadata | None:
     """What is read at once of the models of a run; None where each is asked about.
 
     So it is of few models, and if something of the run may write tables before a model asks.
@@ -31,12 +33,12 @@ def run_look(adapter: Any, graph: Graph, selected: Collection[str]) -> RunLook |
     chosen = [uid for uid in selected if uid in graph["nodes"]]
     if any(_may_write(graph["nodes"][uid]) for uid in chosen):
         return None
-    return look(adapter, graph, chosen, listing=False)
+    return prefetch(adapter, graph, chosen, listing=False)
 
 
-def look(
+def prefetch(
     adapter: Any, graph: Graph, chosen: Collection[str], *, listing: bool = True
-) -> RunLook | None:
+) -> PrefetchedMetadata | None:
     """What is read at once of models; None of few, each of which is asked about.
 
     So are those of another catalog than Spark's own, which need not list where tables lie.
@@ -82,7 +84,7 @@ def look(
         if name not in sources:
             listed[name] = Listed(relation.type == RelationType.View, information)
     logs = ManyLogs(adapter._ivm_session(), located)
-    return RunLook(logs, listed, namespace, adapter._ivm_settings())
+    return PrefetchedMetadata(logs, listed, namespace, adapter._ivm_settings())
 
 
 def _may_write(node: Mapping[str, Any]) -> bool:

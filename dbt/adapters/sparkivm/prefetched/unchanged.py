@@ -91,7 +91,7 @@ def _columns(information: str) -> dict[str, str]:
     return columns
 
 
-class RunLook:
+class PrefetchedMetadata:
     """What a run reads at once; its threads share it.
 
     Args:
@@ -147,14 +147,16 @@ class SourceLogs(SessionShortcuts):
 
     Args:
         handle: The session.
-        look: What the run read at once.
+        prefetched: What the run read at once.
         sources: By schema and name in lower case.
     """
 
-    def __init__(self, handle: AnySession, look: RunLook, sources: frozenset[Name]) -> None:
+    def __init__(
+        self, handle: AnySession, prefetched: PrefetchedMetadata, sources: frozenset[Name]
+    ) -> None:
         """Take what is known."""
         super().__init__(handle)
-        self._logs, self._sources = look.logs, sources
+        self._logs, self._sources = prefetched.logs, sources
 
     def history(self, parts: tuple[str, ...], limit: int | None) -> list[Row] | None:
         """A source's commits."""
@@ -181,7 +183,7 @@ class PrefetchedWarehouse(SparkWarehouse):
 
     Args:
         query: Runs a statement and gives its rows.
-        look: What was read at once.
+        prefetched: What was read at once.
         usual: The warehouse as a run sees it, which is asked about sources; None without a run.
         conf: The session's settings; None if statements change them.
         engine: What is known of the engine.
@@ -190,20 +192,20 @@ class PrefetchedWarehouse(SparkWarehouse):
     def __init__(
         self,
         query: Query,
-        look: RunLook,
+        prefetched: PrefetchedMetadata,
         usual: RunWarehouse | None = None,
         conf: Conf | None = None,
         engine: Engine | None = None,
     ) -> None:
         """Take what is known."""
-        super().__init__(query, look.logs, conf, engine)
-        self._look, self._usual = look, usual
+        super().__init__(query, prefetched.logs, conf, engine)
+        self._prefetched, self._usual = prefetched, usual
 
     def history(self, parts: tuple[str, ...], limit: int | None) -> Sequence[Commit] | None:
         """A table's commits; None of a view."""
         if self._usual is not None and self._usual.is_source(parts):
             return self._usual.history(parts, limit)
-        listed = self._look.listed(parts)
+        listed = self._prefetched.listed(parts)
         return None if listed is not None and listed.is_view else super().history(parts, limit)
 
     def detail(self, parts: tuple[str, ...]) -> Detail | None:
@@ -216,35 +218,37 @@ class PrefetchedWarehouse(SparkWarehouse):
         """A relation's columns."""
         if self._usual is not None and self._usual.is_source(parts):
             return self._usual.columns(parts)
-        view = self._look.view(parts)
-        told = view.columns if view is not None else self._look.stored(parts)
+        view = self._prefetched.view(parts)
+        told = view.columns if view is not None else self._prefetched.stored(parts)
         return told if told is not None else SparkWarehouse(self._query).columns(parts)
 
     def definition(self, parts: tuple[str, ...]) -> View | None:
         """A view."""
         if self._usual is not None and self._usual.is_source(parts):
             return self._usual.definition(parts)
-        listed = self._look.listed(parts)
+        listed = self._prefetched.listed(parts)
         if listed is not None and not listed.is_view:
             return None
-        return self._look.view(parts) or super().definition(parts)
+        return self._prefetched.view(parts) or super().definition(parts)
 
     def describe(self, sql: str) -> Sequence[tuple[str, str]]:
         """Names and types of a query's columns."""
-        view = self._look.of_text(sql)
+        view = self._prefetched.of_text(sql)
         return list(view.columns.items()) if view is not None else super().describe(sql)
 
     def namespace(self) -> tuple[str, str]:
         """The session's catalog and schema."""
-        return self._look.namespace
+        return self._prefetched.namespace
 
 
-def nothing_to_do(request: Request, look: RunLook, usual: RunWarehouse) -> Refresh | None:
+def nothing_to_do(
+    request: Request, prefetched: PrefetchedMetadata, usual: RunWarehouse
+) -> Refresh | None:
     """The refresh of a model that has nothing to do; None if that is not known without asking.
 
     Args:
         request: The model.
-        look: What the run read at once.
+        prefetched: What the run read at once.
         usual: The warehouse as the run sees it.
     """
     if request.full_refresh or request.partial or request.previous:
@@ -256,7 +260,7 @@ def nothing_to_do(request: Request, look: RunLook, usual: RunWarehouse) -> Refre
         raise NotTold(sql)
 
     try:
-        refresh = plan_refresh(request, PrefetchedWarehouse(refuse, look, usual))
+        refresh = plan_refresh(request, PrefetchedWarehouse(refuse, prefetched, usual))
     except Exception as error:  # whatever it is, the model says so when it is planned by asking
         logger.debug(f"{request.model}: {type(error).__name__}: {error}")
         return None

@@ -14,9 +14,12 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 _POLL = 2.0  # seconds
+_ENDING_POLL = 0.2
+_PATIENCE = 30.0
 _WATCHES = "server.idle"
 
 
@@ -83,25 +86,38 @@ def _run(folder: Path, minutes: float) -> None:
         idle = time.time() - max(used, os.fstat(users).st_mtime)
         if idle >= minutes * 60:
             print(f"Ended after {minutes:g} minutes without use.", flush=True)
-            _end(server)
+            end_process(_pid(server), lambda: _runs(server))
             return
         fcntl.flock(users, fcntl.LOCK_UN)
 
 
-def _end(server: int) -> None:
-    """End the process that the server's file names; while its lock is held, the number is its own.
+def _pid(server: int) -> int:
+    """The process that the server's file names; while its lock is held, the number is its own.
 
     Nobody starts one meanwhile, as who comes has to wait.
     """
-    pid = json.loads(os.pread(server, os.fstat(server).st_size, 0))["pid"]
+    return int(json.loads(os.pread(server, os.fstat(server).st_size, 0))["pid"])
+
+
+def end_process(pid: int, runs: Callable[[], bool]) -> bool:
+    """Ask a process to end, and kill it if it does not.
+
+    Args:
+        pid: Its number.
+        runs: Whether it still lives.
+
+    Returns:
+        Whether it has ended.
+    """
     for number in (signal.SIGTERM, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, number)
-        end = time.monotonic() + 30
-        while time.monotonic() < end:
-            if not _runs(server):
-                return
-            time.sleep(0.2)
+        until = time.monotonic() + _PATIENCE
+        while time.monotonic() < until:
+            if not runs():
+                return True
+            time.sleep(_ENDING_POLL)
+    return False
 
 
 if __name__ == "__main__":

@@ -6,13 +6,11 @@ that stays.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import hashlib
 import json
 import os
 import secrets
-import signal
 import socket
 import subprocess
 import sys
@@ -48,7 +46,6 @@ _CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
 _POLL = 0.2  # seconds
 # A first start downloads Delta's JAR.
 _START_TIMEOUT = 300.0
-_STOP_TIMEOUT = 30.0
 # They would make a client of the server's own Spark, or name another token.
 _FOREIGN = ("SPARK_REMOTE", "SPARK_CONNECT_MODE", "SPARK_API_MODE")
 _TOKEN_VARIABLE = "SPARK_CONNECT_AUTHENTICATE_TOKEN"
@@ -108,17 +105,13 @@ def stop(folder: Path) -> bool:
         if resident.is_locked(folder):
             raise FailedToConnectError("The resident Spark is just starting: try again.")
         return False
+    from dbt.adapters.sparkivm.server import idle  # not on Windows
+
     # While the lock is held, the number is the server's own and nobody else's.
-    for number, patience in ((signal.SIGTERM, _STOP_TIMEOUT), (signal.SIGKILL, _STOP_TIMEOUT)):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(server.pid, number)
-        end = time.monotonic() + patience
-        while time.monotonic() < end:
-            if not resident.is_locked(folder):
-                resident.state_file(folder).unlink(missing_ok=True)
-                return True
-            time.sleep(_POLL)
-    raise FailedToConnectError(f"Process {server.pid} does not end.")
+    if not idle.end_process(server.pid, lambda: resident.is_locked(folder)):
+        raise FailedToConnectError(f"Process {server.pid} does not end.")
+    resident.state_file(folder).unlink(missing_ok=True)
+    return True
 
 
 def fingerprint(credentials: SparkIvmCredentials) -> str:

@@ -13,6 +13,7 @@ from dbt.adapters.base.meta import AdapterMeta, available
 from dbt.adapters.spark.impl import SparkConfig
 from dbt_common.invocation import get_invocation_id
 
+from dbt.adapters.sparkivm.connection.settings import spark_text
 from dbt.adapters.sparkivm.tables.feeds import RESERVED, followed_in_run
 from python_ivm.refresh.metadata.versions import CHANGE_FEED
 
@@ -124,7 +125,7 @@ def properties(
         from_query: Whether one statement makes the table and fills it by a query, which Delta
             refuses for a table with a column mapping and a change feed.
     """
-    wanted = {str(key): _text(value) for key, value in given.items()}
+    wanted = {str(key): spark_text(value) for key, value in given.items()}
     if file_format != DELTA:
         return wanted
     added = {}
@@ -142,8 +143,3 @@ def is_odd(column: Column) -> bool:
     """Whether a column or a field in it has a name that Delta stores only under a mapping."""
     nested = column.dtype.lower().startswith(("struct", "array", "map"))
     return bool(_ODD.search(column.name) or (nested and _ODD_FIELD.search(column.dtype)))
-
-
-def _text(value: Any) -> str:
-    """A value of YAML as Delta and Spark write it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)

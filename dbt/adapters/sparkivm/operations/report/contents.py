@@ -8,26 +8,26 @@ from datetime import datetime, timezone
 from typing import Any
 
 from dbt.adapters.sparkivm.configs.nodes import Compiled, Graph, is_maintained, relations_read
-from dbt.adapters.sparkivm.operations import looks
+from dbt.adapters.sparkivm.operations import inspections
+from dbt.adapters.sparkivm.operations.caching_adapter import CachingAdapter
+from dbt.adapters.sparkivm.operations.each_model import in_short
 from dbt.adapters.sparkivm.operations.previews import previews, request
 from dbt.adapters.sparkivm.operations.report.drawn import Drawn
-from dbt.adapters.sparkivm.operations.report.run import Run
-from dbt.adapters.sparkivm.operations.shared import Shared
+from dbt.adapters.sparkivm.operations.report.run import DbtRun
 from dbt.adapters.sparkivm.operations.totals import totals
 from python_ivm.explain.picture import Picture, picture
 from python_ivm.operate.records import Record
+from python_ivm.sources.history import COMMITS_WITHOUT_JOB
 
 SCHEMA = 1
 """The version of what the page reads."""
-COMMITS = 32
-"""So many commits of each state are looked at: as many as previews and statuses look at."""
 
 
 def contents(
     adapter: Any,
     graph: Graph,
     compiled: Compiled,
-    run: Run | None = None,
+    run: DbtRun | None = None,
     drawn: Drawn | None = None,
 ) -> dict[str, Any]:
     """Collect what the page shows; writes nothing, and reads only metadata.
@@ -40,10 +40,11 @@ def contents(
         drawn: The drawings of an earlier page.
     """
     drawn = drawn or Drawn(None)
-    look = Shared.of(adapter, graph, compiled)
-    coming = {one.model: one for one in previews(look, graph, compiled, look=False)}
-    stands = {one.model: one for one in looks.statuses(look, graph, compiled)}
-    past = {name: found for name, found, _ in looks.histories(look, graph, compiled, COMMITS)}
+    adapter = CachingAdapter.of(adapter, graph, compiled)
+    coming = {one.model: one for one in previews(adapter, graph, compiled, look=False)}
+    stands = {one.model: one for one in inspections.read_statuses(adapter, graph, compiled)}
+    histories = inspections.read_histories(adapter, graph, compiled, COMMITS_WITHOUT_JOB)
+    past = {name: found for name, found, _ in histories}
     chosen = {uid: graph["nodes"][uid] for uid in compiled}
     models = {}
     for uid, node in chosen.items():
@@ -54,7 +55,7 @@ def contents(
                 "next": asdict(coming_next),
                 "refreshes": [asdict(one) for one in past.get(node["name"], ())],
                 "full_seconds": _last_full(past.get(node["name"], ())),
-                "picture": _picture(look, node, compiled[uid], coming_next.reason, drawn),
+                "picture": _picture(adapter, node, compiled[uid], coming_next.reason, drawn),
             }
     drawn.keep()
     return {
@@ -76,7 +77,7 @@ def _picture(
         asked, warehouse = request(adapter, node, sql), adapter._ivm_warehouse()
         return drawn.of(asked, warehouse, reason, lambda: asdict(picture(asked, warehouse)))
     except Exception as error:  # whatever it is, the others are drawn
-        return asdict(Picture(trouble=looks.in_short(error)))
+        return asdict(Picture(trouble=in_short(error)))
 
 
 def _last_full(past: Sequence[Record]) -> float | None:

@@ -14,7 +14,7 @@ from python_ivm.state.timings import FASTER
 
 
 @dataclass(frozen=True)
-class Run:
+class DbtRun:
     """A run.
 
     Attributes:
@@ -27,7 +27,7 @@ class Run:
     results: Mapping[str, Mapping[str, Any]]
 
 
-def read(file: Path) -> Run:
+def read(file: Path) -> DbtRun:
     """Read what dbt wrote.
 
     Args:
@@ -39,7 +39,7 @@ def read(file: Path) -> Run:
     try:
         told = json.loads(file.read_text(encoding="utf-8"))
         results = {one["unique_id"]: _result(one) for one in told["results"]}
-        return Run(str(told["metadata"]["generated_at"]), results)
+        return DbtRun(str(told["metadata"]["generated_at"]), results)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         told = f"{file} is no run_results.json that can be read: {error}"
         raise click.ClickException(told) from None

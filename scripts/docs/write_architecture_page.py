@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "architecture.md"
+from scripts.docs import DOCS, ROOT
+from scripts.docs.marked_blocks import filled
+
+PAGE = DOCS / "architecture.md"
 PACKAGE = ROOT / "python_ivm"
-BEGIN, END = "<!-- picture -->\n", "<!-- end of picture -->"
 
 Graph = Mapping[str, set[str]]
 
@@ -60,14 +61,12 @@ def picture(package: Path = PACKAGE) -> str:
         lines.append(f'  {name}["<b>{name}</b><br>{sentence.replace("`", "")}"]')
     for name, others in sorted(reduced(graph).items()):
         lines += [f"  {other} --> {name}" for other in sorted(others)]
-    return "\n".join([*lines, "```", ""])
+    return "\n".join([*lines, "```"])
 
 
 def page(text: str) -> str:
     """The page with the picture as the code has it now."""
-    before, rest = text.split(BEGIN, 1)
-    _, after = rest.split(END, 1)
-    return before + BEGIN + picture() + END + after
+    return filled(text, {"folders": picture()}.__getitem__)
 
 
 if __name__ == "__main__":

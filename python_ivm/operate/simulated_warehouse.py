@@ -1,4 +1,4 @@
-"""A warehouse that is only read, and in which refreshes are imagined that a run would do before."""
+"""A warehouse in which the refreshes that a run would do before are simulated."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ class _Imagined:
     by: str
 
 
-class AheadWarehouse:
-    """A warehouse that is only read, and in which refreshes are imagined.
+class SimulatedWarehouse:
+    """A read-only warehouse that pretends that earlier models of the run were refreshed already.
 
     Every model that is planned over it sees one state of each table. A change feed that a run
     would switch on counts as switched on.

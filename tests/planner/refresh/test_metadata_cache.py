@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from python_ivm.refresh.metadata.answers import Answers
+from python_ivm.refresh.metadata.cache import MetadataCache
 from python_ivm.sources.history import Commit, Detail
 
 TABLE = ("s", "r")
@@ -27,19 +27,19 @@ class Log:
         return [Commit(v, str(v), "WRITE") for v in versions]
 
 
-def versions(answers: Answers, limit: int | None, log: Log) -> list[int]:
+def versions(answers: MetadataCache, limit: int | None, log: Log) -> list[int]:
     return [commit.version for commit in answers.history(TABLE, limit, log) or []]
 
 
 def test_the_commit_before_the_newest_is_asked_for_with_it() -> None:
-    answers, log = Answers(), Log(100)
+    answers, log = MetadataCache(), Log(100)
     assert versions(answers, 1, log) == [100]
     assert versions(answers, 2, log) == [100, 99]
     assert log.asked == [2]
 
 
 def test_what_is_told_beyond_the_question_is_kept() -> None:
-    answers, log = Answers(), Log(100, at_least=8)
+    answers, log = MetadataCache(), Log(100, at_least=8)
     assert versions(answers, 1, log) == [100]
     assert versions(answers, 8, log) == list(range(100, 92, -1))
     assert versions(answers, 9, log) == list(range(100, 91, -1))
@@ -47,7 +47,7 @@ def test_what_is_told_beyond_the_question_is_kept() -> None:
 
 
 def test_a_longer_history_is_asked_for_and_kept() -> None:
-    answers, log = Answers(), Log(100)
+    answers, log = MetadataCache(), Log(100)
     versions(answers, 1, log)
     assert versions(answers, 20, log) == list(range(100, 80, -1))
     assert versions(answers, 15, log) == list(range(100, 85, -1))
@@ -55,14 +55,14 @@ def test_a_longer_history_is_asked_for_and_kept() -> None:
 
 
 def test_all_commits() -> None:
-    answers, log = Answers(), Log(30)
+    answers, log = MetadataCache(), Log(30)
     assert versions(answers, None, log) == list(range(30, -1, -1))
     assert versions(answers, 50, log) == list(range(30, -1, -1))
     assert log.asked == [None]
 
 
 def test_a_short_history_is_complete() -> None:
-    answers, log = Answers(), Log(2)
+    answers, log = MetadataCache(), Log(2)
     assert versions(answers, 1, log) == [2]
     assert versions(answers, 3, log) == [2, 1, 0]
     assert versions(answers, 9, log) == [2, 1, 0]
@@ -72,7 +72,7 @@ def test_a_short_history_is_complete() -> None:
 
 @pytest.mark.parametrize("came", [1, 5, 40])
 def test_commits_that_came_since_the_first_question_are_not_seen(came: int) -> None:
-    answers, log = Answers(), Log(100)
+    answers, log = MetadataCache(), Log(100)
     assert versions(answers, 1, log) == [100]
     log.newest += came
     assert versions(answers, 1, log) == [100]
@@ -82,7 +82,7 @@ def test_commits_that_came_since_the_first_question_are_not_seen(came: int) -> N
 
 @pytest.mark.parametrize("came", [0, 1, 5, 40])
 def test_commits_that_came_since_a_tables_newest_version_was_asked_are_not_seen(came: int) -> None:
-    answers, log = Answers(), Log(100)
+    answers, log = MetadataCache(), Log(100)
     assert answers.detail(TABLE, lambda: Detail("100", 7)) == Detail("100", 7)
     log.newest += came
     assert answers.detail(TABLE, lambda: Detail("140", 8)) == Detail("100", 7)
@@ -91,26 +91,26 @@ def test_commits_that_came_since_a_tables_newest_version_was_asked_are_not_seen(
 
 
 def test_a_newest_version_that_was_told_is_the_limit() -> None:
-    answers, log = Answers(), Log(105)
+    answers, log = MetadataCache(), Log(105)
     answers.detail(TABLE, lambda: Detail("moved", 7, 100))
     assert versions(answers, 1, log) == [100]
 
 
 def test_a_newest_version_at_a_time_of_no_commit_is_not_looked_for_in_the_whole_history() -> None:
-    answers, log = Answers(), Log(1000)
+    answers, log = MetadataCache(), Log(1000)
     answers.detail(TABLE, lambda: Detail("1001", None))
     assert versions(answers, 1, log) == [1000]
     assert len(log.asked) == 1
 
 
 def test_a_newest_version_that_the_history_does_not_name_is_no_limit() -> None:
-    answers, log = Answers(), Log(3)
+    answers, log = MetadataCache(), Log(3)
     answers.detail(TABLE, lambda: Detail("of another table", None))
     assert versions(answers, 1, log) == [3]
 
 
 def test_a_table_that_was_forgotten_is_asked_for_again() -> None:
-    answers, log = Answers(), Log(3)
+    answers, log = MetadataCache(), Log(3)
     versions(answers, 1, log)
     log.newest = 4
     answers.forget(TABLE)
@@ -118,7 +118,7 @@ def test_a_table_that_was_forgotten_is_asked_for_again() -> None:
 
 
 def test_a_table_that_is_missing_is_asked_for_once() -> None:
-    answers = Answers()
+    answers = MetadataCache()
     asked: list[int | None] = []
     assert answers.history(TABLE, 1, asked.append) is None
     assert answers.history(TABLE, None, asked.append) is None
@@ -126,7 +126,7 @@ def test_a_table_that_is_missing_is_asked_for_once() -> None:
 
 
 def test_threads_see_one_version() -> None:
-    answers, log = Answers(), Log(10)
+    answers, log = MetadataCache(), Log(10)
     seen: list[list[int]] = []
 
     def look() -> None:
@@ -143,7 +143,7 @@ def test_threads_see_one_version() -> None:
 
 
 def test_other_answers_are_kept_even_if_they_are_nothing() -> None:
-    answers = Answers()
+    answers = MetadataCache()
     asked: list[str] = []
     for _ in range(2):
         assert answers.other(TABLE, "columns", lambda: asked.append("columns")) is None

@@ -1,4 +1,4 @@
-"""One look at a project: each question about a table is asked once, whoever asks it.
+"""dbt's adapter for one command: each question about a table is asked once, whoever asks it.
 
 So is what a model asks of the planner.
 """
@@ -14,13 +14,13 @@ from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 from python_ivm.refresh.request import Request
 
 
-class Shared:
+class CachingAdapter:
     """dbt's adapter, whose warehouse answers each question once.
 
     Args:
         adapter: dbt's, on an open connection.
         graph: The project's nodes.
-        compiled: The models to look at.
+        compiled: The models that are asked about.
     """
 
     def __init__(self, adapter: Any, graph: Graph, compiled: Compiled) -> None:
@@ -30,9 +30,13 @@ class Shared:
         self._requests: dict[tuple[Any, ...], Request] = {}
 
     @staticmethod
-    def of(adapter: Any, graph: Graph, compiled: Compiled) -> Shared:
-        """The adapter as one look at these models shares it; itself if it is shared already."""
-        return adapter if isinstance(adapter, Shared) else Shared(adapter, graph, compiled)
+    def of(adapter: Any, graph: Graph, compiled: Compiled) -> CachingAdapter:
+        """The adapter with a cache for these models; itself if it has one already."""
+        return (
+            adapter
+            if isinstance(adapter, CachingAdapter)
+            else CachingAdapter(adapter, graph, compiled)
+        )
 
     def _ivm_warehouse(self) -> CachedWarehouse:
         return self._warehouse

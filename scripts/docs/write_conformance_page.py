@@ -1,4 +1,4 @@
-"""Writes `docs/conformance.md` from the modules of `tests/conformance` (`make docs`).
+"""Writes the table of `docs/conformance.md` from the modules of `tests/conformance` (`make docs`).
 
 What a class did comes from its last run (`tests/conformance/outcomes.json`).
 """
@@ -14,29 +14,14 @@ from types import ModuleType
 
 import dbt.tests.adapter
 
+from scripts.docs import DOCS
+from scripts.docs.marked_blocks import filled
 from tests import conformance
 from tests.conformance import outcomes
 from tests.conformance.left_out import LEFT_OUT
 
-PAGE = Path(__file__).with_name("conformance.md")
+PAGE = DOCS / "conformance.md"
 SUITES = dbt.tests.adapter.__name__
-
-TITLE = """# Conformance
-
-dbt has tests that every adapter should pass: the package dbt-tests-adapter. `make
-test-conformance` runs them on a session with Delta, `make test` those that are marked *quick*.
-
-- **passes**: the class as it is.
-- **passes adapted**: with what the last column says. The statements that the suites run by
-  themselves are written for Postgres; all of them are run with Spark's names of types and its
-  quotes (`tests/conformance/dialect.py`).
-- **fails**: at least one of its tests failed when it ran last.
-- **not run**: at least one of its tests has never run with these versions.
-- **left out**: not run, for the reason in the last column.
-
-Each run of `make test-conformance` keeps what each test did (`tests/conformance/outcomes.json`);
-`make docs` writes this page from it.
-"""
 
 COUNTED = {
     "passes": "pass as they are",
@@ -107,8 +92,13 @@ def reason_left_out(suite_class: Class, reasons: Mapping[str, str] = LEFT_OUT) -
     return reasons.get(f"{suite}.{suite_class.__name__}", reasons.get(suite))
 
 
-def page() -> str:
-    """The page's text."""
+def page(text: str) -> str:
+    """The page's text with what the classes did."""
+    return filled(text, {"classes": classes()}.__getitem__)
+
+
+def classes() -> str:
+    """What each class did, as a table."""
     versions, recorded = outcomes.recorded()
     rows = []
     for ours in our_classes():
@@ -124,7 +114,7 @@ def page() -> str:
     told = ", ".join(f"{counts[each]} {text}" for each, text in COUNTED.items() if counts[each])
     with_versions = ", ".join(f"{package} {version}" for package, version in versions.items())
     lines = [
-        f"{TITLE}\nOf {len(rows)} classes, {told}. They ran with {with_versions}.\n",
+        f"Of {len(rows)} classes, {told}. They ran with {with_versions}.\n",
         "| suite | class | result | why |",
         "|---|---|---|---|",
     ]
@@ -132,7 +122,7 @@ def page() -> str:
         f"| {suite} | {name} | {did}{' (quick)' if quick else ''} | {why} |"
         for suite, name, did, quick, why in sorted(rows)
     ]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)
 
 
 def _tests(suite_class: Class) -> Iterator[str]:
@@ -151,4 +141,4 @@ def _modules(package: ModuleType) -> Iterator[ModuleType]:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page())
+    PAGE.write_text(page(PAGE.read_text()))

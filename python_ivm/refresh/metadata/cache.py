@@ -1,4 +1,4 @@
-"""Answers about tables, each asked for once."""
+"""A cache of what is known of tables: each question about one is asked once."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class _Table:
         return limit is not None and len(self.commits) >= limit
 
 
-class Answers:
+class MetadataCache:
     """Answers about tables, so that all who ask see one version of each; for any threads."""
 
     def __init__(self) -> None:

@@ -1,44 +1,29 @@
-"""Writes `docs/versions.md` from what the matrix's tests did on each Spark (`make docs`)."""
+"""Writes the tables of `docs/versions.md` from what the tests did on each Spark (`make docs`)."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
+from scripts.docs import DOCS
+from scripts.docs.marked_blocks import filled
 from tests.matrix import outcomes
 from tests.matrix.suite import SUITE
 
-PAGE = Path(__file__).with_name("versions.md")
-
-TITLE = """# Spark's versions
-
-This page shows which tests pass on which Spark.
-
-`make test-matrix` makes an environment for each release of Spark that has a Delta, and runs the
-same tests in each, by `method: session`. Each run keeps what each test did
-(`tests/matrix/outcomes.json`); `make docs` writes the tables from it. The short form (`--quick`)
-leaves some modules out, and takes every ninetieth of the operators' queries through one round; the
-long one takes every twelfth through three. `.ci/run` runs the short form on Spark 3.5, 4.0 and
-4.1 where its other tests leave time, and the workflow on GitHub on each.
-
-A model that needs what an engine lacks gets Spark's own error when it is built.
-"""
-
-LACKING = """## What an engine lacks
-
-Where a statement that needs it failed, by Spark or by its Delta: on Spark 4.0 Delta takes no text
-with a collation into a table, and a `WITH RECURSIVE` over a table ended with an error of Spark's
-own planner.
-"""
+PAGE = DOCS / "versions.md"
 
 
-def page() -> str:
-    """The page's text."""
+def page(text: str) -> str:
+    """The page's text with what the tests did."""
+    return filled(text, {"tests": tests(), "lacking": lacking()}.__getitem__)
+
+
+def tests() -> str:
+    """How many tests of each module passed on each release, and which failed."""
     found = outcomes.recorded()
     releases = sorted(found)
-    lines = [TITLE, _row("tests", *(f"Spark {release}" for release in releases))]
+    lines = [_row("tests", *(f"Spark {release}" for release in releases))]
     lines.append("|---" * (len(releases) + 1) + "|")
     for package in ("spark", "delta"):
         versions = (found[release]["versions"][package] for release in releases)
@@ -50,11 +35,18 @@ def page() -> str:
     if failed:
         lines += ["", "## What fails", ""]
         lines += [f"- Spark {release}: `{test}`" for release, test in failed]
-    lines += ["", LACKING, "| | lacking on |", "|---|---|"]
+    return "\n".join(lines)
+
+
+def lacking() -> str:
+    """Which releases lack an ability that some test needs."""
+    found = outcomes.recorded()
+    releases = sorted(found)
+    lines = ["| | lacking on |", "|---|---|"]
     for ability in sorted({a for release in releases for a in found[release]["abilities"]}):
         without = [r for r in releases if not found[r]["abilities"].get(ability, True)]
         lines.append(_row(ability, ", ".join(without) or "none of these"))
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)
 
 
 def _row(*cells: str) -> str:
@@ -80,4 +72,4 @@ def _failed(of_release: Mapping[str, Any]) -> list[str]:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page())
+    PAGE.write_text(page(PAGE.read_text()))
