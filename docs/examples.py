@@ -23,8 +23,9 @@ from python_ivm.parse.parser import parse
 from python_ivm.parse.views import View
 from python_ivm.refresh.maintained import Maintained, maintained
 from python_ivm.refresh.model import Model
+from python_ivm.refresh.plan import Refresh, Strategy
 from python_ivm.refresh.request import Request
-from python_ivm.refresh.statement import Kind, Refresh, Strategy
+from python_ivm.refresh.statement import StatementKind
 from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.render.plan_text import tree
 from python_ivm.sources.clock import Instant
@@ -180,7 +181,7 @@ class Example:
         """The first build and the refresh after the change."""
         catalog = Catalog()
         first = plan_refresh(self.request(), catalog)
-        build = next(s for s in first.statements if s.kind is Kind.BUILD)
+        build = next(s for s in first.statements if s.kind is StatementKind.BUILD)
         catalog.commits["revenue__ivm_state"] = [
             Commit(0, "state-0", "CREATE TABLE AS SELECT", user_metadata=build.bookmark)
         ]
@@ -200,14 +201,14 @@ class Example:
             "model": lambda: _sql(self.sql),
             "graphs": self.graphs,
             "plan": lambda: f"```text\n{self.plan()}\n```",
-            "state": lambda: _sql(_of(first, Kind.BUILD)),
-            "view": lambda: _sql(_of(first, Kind.CREATE_VIEW)),
-            "merge": lambda: _sql(_of(second, Kind.MERGE)),
+            "state": lambda: _sql(_of(first, StatementKind.BUILD)),
+            "view": lambda: _sql(_of(first, StatementKind.CREATE_VIEW)),
+            "merge": lambda: _sql(_of(second, StatementKind.MERGE)),
         }
         return "\n\n".join(shown[part]() for part in self.show)
 
 
-def _of(refresh: Refresh, kind: Kind) -> str:
+def _of(refresh: Refresh, kind: StatementKind) -> str:
     return next(s.sql for s in refresh.statements if s.kind is kind)
 
 
@@ -352,7 +353,7 @@ def growth() -> str:
     ]
     for depth in range(1, 9):
         query = nested_aggregates(depth)
-        merge = _of(Example(query, {"orders": UPDATE}).refreshes()[1], Kind.MERGE)
+        merge = _of(Example(query, {"orders": UPDATE}).refreshes()[1], StatementKind.MERGE)
         ctes, reads = _inlined(merge, exp.Table)
         selects = _inlined(merge, exp.Select)[1]
         lines.append(f"| {depth} | {len(merge)} | {ctes} | {reads} | {selects} |")
@@ -374,7 +375,7 @@ def join_growth() -> str:
         row = [str(number)]
         for query in (f"select o1.id from {rest}", f"select o1.id from {joined}"):
             changed = "returns" if query.endswith(rest) else "orders"
-            merge = _of(Example(query, {changed: UPDATE}).refreshes()[1], Kind.MERGE)
+            merge = _of(Example(query, {changed: UPDATE}).refreshes()[1], StatementKind.MERGE)
             row += [str(len(merge)), str(_inlined(merge, exp.Table)[1])]
         lines.append(f"| {' | '.join(row)} |")
     return "\n".join(lines)
@@ -400,7 +401,7 @@ def nested_aggregates(depth: int) -> str:
 
 def plan_size(query: str, changed: Sequence[str]) -> tuple[int, int]:
     """The MERGE's characters, and its operators with every CTE inlined, for changed tables."""
-    merge = _of(Example(query, dict.fromkeys(changed, UPDATE)).refreshes()[1], Kind.MERGE)
+    merge = _of(Example(query, dict.fromkeys(changed, UPDATE)).refreshes()[1], StatementKind.MERGE)
     return len(merge), _inlined(merge, OPERATORS)[1]
 
 

@@ -23,7 +23,7 @@ from python_ivm.optimize.cost import Cost
 from python_ivm.optimize.data_skipping import keys_looked_up
 from python_ivm.optimize.irrelevant_updates import relevant
 from python_ivm.qualify.schema import kind_of
-from python_ivm.refresh import statements
+from python_ivm.refresh import statement_builders
 from python_ivm.refresh.incremental import recomputing
 from python_ivm.refresh.lifecycle.former import followed_request
 from python_ivm.refresh.lifecycle.storing import to_build
@@ -231,7 +231,9 @@ def _on_changes(
         context = Context(kinds, Cost(model, {}), net=how.net, without=request.without_passes)
         merge = compiled(how.layout, changes, context)
         keys.update(keys_looked_up(merge, kinds))
-        statement = statements.merge_statement(request, merge, sources, clock, found.version)
+        statement = statement_builders.merge_statement(
+            request, merge, sources, clock, found.version
+        )
         terms = _told(delta(how.layout.input, changes))
         return f"{terms}\n\n{_passes(context)}\n\n{statement.sql}"
 
@@ -261,7 +263,9 @@ def _recompute(
         return []
     clock = model.clock(found.bookmark)
     planned = recompute(how.layout)
-    merge = statements.merge_statement(model.request, planned, current, clock, found.version)
+    merge = statement_builders.merge_statement(
+        model.request, planned, current, clock, found.version
+    )
     return [
         _section(
             "When a change is more expensive to follow than to recompute, or cannot be followed",
@@ -292,7 +296,7 @@ def _titles(terms: list[Term]) -> str:
 def _build(model: Model, how: Maintained, current: dict[str, SourceChange]) -> str:
     request, _, _ = to_build(model.request, model.warehouse, how)
     quiet = replace(request, table_in_the_way=False)
-    built = statements.build_statements(
+    built = statement_builders.build_statements(
         quiet, model.reading.text, how.layout, current, model.clock(None), "", 0
     )
     return ";\n\n".join(statement.sql for statement in built)

@@ -8,7 +8,7 @@ from python_ivm.optimize.analysis.provenance import Key
 from python_ivm.optimize.analysis.zone_maps import ColumnLayout
 from python_ivm.optimize.cost import RANGE, SMALL
 from python_ivm.refresh.model import Model
-from python_ivm.refresh.statements import QUERY
+from python_ivm.refresh.statement_builders import QUERY
 from python_ivm.render.sources import relation_name
 from python_ivm.state.layout import STATE, Layout
 from python_ivm.state.storage import CLUSTERS, Visible, columns_clause

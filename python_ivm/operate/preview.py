@@ -11,9 +11,9 @@ from python_ivm.operate.pending import Pending, pending
 from python_ivm.operate.records import records, usual_seconds
 from python_ivm.optimize.analysis.reads import changes_in
 from python_ivm.optimize.cost import Cost, Reading
+from python_ivm.refresh.plan import Refresh, Strategy
 from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import Request
-from python_ivm.refresh.statement import Refresh, Strategy
 from python_ivm.refresh.strategy import Planner
 from python_ivm.sources.history import Change
 from python_ivm.state.bookmark import build_time

@@ -32,7 +32,7 @@ from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 from python_ivm.refresh.metadata.versions import state_history
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.request import Request, Warehouse
-from python_ivm.refresh.statements import QUERY, VIEW
+from python_ivm.refresh.statement_builders import QUERY, VIEW
 from python_ivm.render.renderer import Renderer, listed
 from python_ivm.render.sources import relation_name, source_relations, text
 from python_ivm.render.time_points import seen as seen_until

@@ -14,7 +14,7 @@ from python_ivm.optimize import COST_BASED, compiled, rewritten
 from python_ivm.optimize.context import Context
 from python_ivm.optimize.cost import Cost
 from python_ivm.qualify.schema import kind_of
-from python_ivm.refresh import statements
+from python_ivm.refresh import statement_builders
 from python_ivm.refresh.changed_keys import ChangedKeys
 from python_ivm.refresh.maintained import Maintained
 from python_ivm.refresh.model import Model
@@ -106,7 +106,9 @@ class Following:
             return LOOP_RUN_ANEW  # Spark has no rule for its rounds
         statement = self._statement(replace(merge, rows=rows), cost)
         before = tuple(
-            replace(statements.run_loop(r), execution=cost.execution(*r.plans, merges=False))
+            replace(
+                statement_builders.run_loop(r), execution=cost.execution(*r.plans, merges=False)
+            )
             for r in rounds
         )
         return Followed(statement, _only(read, merge.follows), merge.rows, before)
@@ -133,7 +135,7 @@ class Following:
 
     def _statement(self, merge: Merge, cost: Cost) -> Statement:
         model = self.model
-        statement = statements.merge_statement(
+        statement = statement_builders.merge_statement(
             model.request, merge, self.changes, self.clock, model.found.version
         )
         return replace(statement, execution=cost.execution(merge.rows))
@@ -144,7 +146,7 @@ def recomputing(
 ) -> Statement:
     """The statement that recomputes the query, and writes the rows that differ."""
     version = model.found.version
-    statement = statements.merge_statement(model.request, merge, sources, clock, version)
+    statement = statement_builders.merge_statement(model.request, merge, sources, clock, version)
     return replace(statement, execution=Cost(model, {}).execution(merge.rows))
 
 

@@ -26,7 +26,7 @@ from python_ivm.qualify.checks.clock_words import refuse_clock_words
 from python_ivm.qualify.checks.determinism import refuse_places_of_rows
 from python_ivm.qualify.checks.user_functions import check_user_functions
 from python_ivm.qualify.schema import kind_of
-from python_ivm.refresh import statements
+from python_ivm.refresh import statement_builders
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.reason import Reason, not_parsed, not_yet, planner_error
 from python_ivm.refresh.request import Output
@@ -185,10 +185,12 @@ def _try(model: Model, query: Query, decided: Layout, net: frozenset[str]) -> No
     every = Changes({key: False for key in (*followed, CLOCK)})
     context = Context(partial(kind_of, model.schemas()), Cost(model, {}), net=net)
     clock = model.clock(None)
-    statements.build_statements(model.request, model.reading.text, decided, current, clock, "", 0)
+    statement_builders.build_statements(
+        model.request, model.reading.text, decided, current, clock, "", 0
+    )
     if every.touches(decided.input):
         merge = compiled(decided, every, context)
-        statements.merge_statement(model.request, merge, current, clock)
+        statement_builders.merge_statement(model.request, merge, current, clock)
 
 
 def _let_spark_judge(model: Model, error: InvalidModel) -> None:

@@ -8,7 +8,7 @@ from textwrap import shorten
 
 from python_ivm.algebra.nodes import ClockFilter
 from python_ivm.errors import InvalidModel, IvmError
-from python_ivm.refresh import statements
+from python_ivm.refresh import statement_builders
 from python_ivm.refresh.delays import start as own_start
 from python_ivm.refresh.delays.points import next_point
 from python_ivm.refresh.delays.steps import AsOf, TimePoint, next_commit
@@ -22,11 +22,11 @@ from python_ivm.refresh.lifecycle.ownership import (
 )
 from python_ivm.refresh.lifecycle.storing import stored_otherwise
 from python_ivm.refresh.maintained import Maintained
+from python_ivm.refresh.plan import Refresh, Strategy
 from python_ivm.refresh.planning.builds import refuse_duplicates
 from python_ivm.refresh.planning.recomputes import STATE_STAYS, Recomputes
 from python_ivm.refresh.reason import LOOP_RUN_ANEW, Reason, planner_error
 from python_ivm.refresh.request import OnConfigurationChange, Policy, Request, Step, Warehouse
-from python_ivm.refresh.statement import Refresh, Strategy
 from python_ivm.render.sources import relation_name
 from python_ivm.sources.history import Change, SourceChange, known_sum
 from python_ivm.state.bookmark import Bookmark, Told, build_time, telling, timings
@@ -122,7 +122,7 @@ class Planner(Recomputes):
         taken = taken_over(self.model, bookmark) if bookmark is not None else None
         if taken is not None and not self.request.full_refresh:
             bookmark, self.differs = taken.bookmark, taken.differs
-            self.altered.append(statements.keep_text(self.request, self.model.reading.text))
+            self.altered.append(statement_builders.keep_text(self.request, self.model.reading.text))
         if bookmark is not None and self._is_another_query(bookmark):
             return self._query_changed(bookmark, forced, rebuild)
         if bookmark is not None and own_start.is_begun(self.request, found):
@@ -209,7 +209,10 @@ class Planner(Recomputes):
         )
         if refresh.strategy is Strategy.FULL:
             return refresh
-        view = (*statements.drop_table(self.request), statements.create_view(self.request, text))
+        view = (
+            *statement_builders.drop_table(self.request),
+            statement_builders.create_view(self.request, text),
+        )
         refresh = replace(refresh, statements=(*refresh.statements, *view))
         return refresh.noted(told, "VIEW_MISSING")
 
@@ -231,8 +234,8 @@ class Planner(Recomputes):
             columns.append(STEP)
             body = with_step(body)
         planned = [
-            *statements.create_schema(request),
-            *statements.plain_statements(request, sql, body, columns, None, 0),
+            *statement_builders.create_schema(request),
+            *statement_builders.plain_statements(request, sql, body, columns, None, 0),
         ]
         told = "built by --empty or --sample; the next run builds it from all rows"
         return Refresh(Strategy.FULL, "PARTIAL", told, tuple(planned), sentence=told)
@@ -304,7 +307,7 @@ class Planner(Recomputes):
         self, told: str, bookmark: Bookmark, changes: Mapping[str, SourceChange]
     ) -> Refresh:
         """No row to write, but the next bookmark."""
-        moved = self._committed(statements.keep_bookmark(self.request), bookmark, changes)
+        moved = self._committed(statement_builders.keep_bookmark(self.request), bookmark, changes)
         return Refresh(Strategy.NOOP, "UNCHANGED", told, (*self.altered, moved))
 
     def _incremental(self, bookmark: Bookmark, changes: dict[str, SourceChange]) -> Refresh:

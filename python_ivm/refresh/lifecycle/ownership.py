@@ -6,7 +6,7 @@ from python_ivm.errors import InvalidModel
 from python_ivm.parse.parser import table_key
 from python_ivm.refresh.metadata.versions import state_history
 from python_ivm.refresh.request import Request, Warehouse
-from python_ivm.refresh.statements import QUERY
+from python_ivm.refresh.statement_builders import QUERY
 from python_ivm.render.sources import relation_name
 from python_ivm.state.bookmark import Bookmark
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from python_ivm.optimize.cost import Cost
-from python_ivm.refresh import policy, statements
+from python_ivm.refresh import policy, statement_builders
 from python_ivm.refresh.delays import log
 from python_ivm.refresh.incremental import recomputing
 from python_ivm.refresh.maintained import Maintained
+from python_ivm.refresh.plan import Refresh, Strategy
 from python_ivm.refresh.planning.builds import Builds
 from python_ivm.refresh.reason import Reason, planner_error
 from python_ivm.refresh.request import Step
-from python_ivm.refresh.statement import Kind, Refresh, Statement, Strategy
+from python_ivm.refresh.statement import Statement, StatementKind
 from python_ivm.sources.clock import Clock
 from python_ivm.sources.history import SourceChange
 from python_ivm.state.bookmark import Bookmark, timings
@@ -109,7 +110,9 @@ class Recomputes(Builds):
         read: Mapping[str, SourceChange],
     ) -> Refresh:
         """A refresh that writes all rows of the state."""
-        written = statements.write_rows(Kind.REWRITE, self.request, how.layout, changes, None)
+        written = statement_builders.write_rows(
+            StatementKind.REWRITE, self.request, how.layout, changes, None
+        )
         written = self._committed(written, bookmark, changes)
         return self._merged(Strategy.RECOMPUTE, why, written, how.layout, bookmark, read, None)
 

@@ -10,7 +10,7 @@ from python_ivm.optimize.analysis.bounds import Range
 from python_ivm.optimize.cost import Cost
 from python_ivm.refresh import changed_keys
 from python_ivm.refresh.model import Model
-from python_ivm.refresh.statement import Kind
+from python_ivm.refresh.statement import StatementKind
 from tests.planner.lake import Lake
 from tests.planner.optimize.bounds import is_bounded, one_of, only_one_of
 
@@ -42,7 +42,7 @@ def merged(lake: Lake, sql: str) -> str:
     lake.run("m", sql)
     lake.check("m")
     statement = lake.executed[-1]
-    assert statement.kind is Kind.MERGE
+    assert statement.kind is StatementKind.MERGE
     return " ".join(statement.sql.split())
 
 

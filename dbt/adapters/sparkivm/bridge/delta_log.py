@@ -19,7 +19,7 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.sparkivm.bridge.shortcuts import SessionShortcuts
 from dbt.adapters.sparkivm.bridge.view_details import Kept
 from dbt.adapters.sparkivm.bridge.warehouse import Row
-from python_ivm.refresh.statements import DELETION_VECTORS
+from python_ivm.refresh.statement_builders import DELETION_VECTORS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -28,9 +28,10 @@ from python_ivm.errors import Conflict
 from python_ivm.loops.run import Ask, Relation, Run
 from python_ivm.loops.signed_rounds import NotFollowed
 from python_ivm.refresh.metadata.versions import shows_state
+from python_ivm.refresh.plan import Counts, Refresh, Strategy, combine
 from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import Request
-from python_ivm.refresh.statement import Counts, Kind, Refresh, Statement, Strategy, together
+from python_ivm.refresh.statement import Statement, StatementKind
 from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.state.bookmark import cut_off
 from python_ivm.state.rows import COLLISION
@@ -117,7 +118,7 @@ class Refresher:
         drop_table: Callable[[], None],
         show: Callable[[Relation], None] | None = None,
         tuples: Ask | None = None,
-        observe: Callable[[Kind], AbstractContextManager[object]] = nullcontext,
+        observe: Callable[[StatementKind], AbstractContextManager[object]] = nullcontext,
     ) -> None:
         """Take what runs statements."""
         self._tuples = tuples or (lambda sql: [tuple(row.values()) for row in query(sql)])
@@ -148,7 +149,7 @@ class Refresher:
                 begun = None if request.full_refresh else request.full_refresh
                 request = replace(self._looked_at_again(request), full_refresh=begun)
                 steps.append(self._step(request))
-        refresh = together([refresh for refresh, _ in steps]) if len(steps) > 1 else steps[0][0]
+        refresh = combine([refresh for refresh, _ in steps]) if len(steps) > 1 else steps[0][0]
         counts = [written for _, written in steps if written is not None]
         written = sum(counts, Counts()) if counts else None
         return Outcome(refresh, _response(refresh, written))
@@ -232,7 +233,7 @@ class Refresher:
                 logger.debug(f"{request.model}: {statement.kind.value}")
                 if statement.writes_data:
                     self._commit(request, statement)
-                elif statement.kind is Kind.DROP_TABLE:
+                elif statement.kind is StatementKind.DROP_TABLE:
                     self._drop_table()
                 else:
                     with executed(self._conf, statement.execution):
@@ -259,7 +260,7 @@ class Refresher:
             if cut and statement.bookmark is not None:
                 statement = replace(statement, bookmark=cut_off(statement.bookmark))
             with self._observe(statement.kind):
-                if statement.kind is Kind.DROP_TABLE:
+                if statement.kind is StatementKind.DROP_TABLE:
                     self._drop_table()
                 elif statement.loop is not None:
                     with executed(self._conf, statement.execution):
@@ -306,7 +307,7 @@ class Refresher:
             rows = self._run(statement.sql)
         if statement.fence is None:
             return None
-        if statement.kind is Kind.MERGE:
+        if statement.kind is StatementKind.MERGE:
             if not rows:
                 raise Conflict("The refresh was committed by another run", model=request.model)
             told = (rows[0][f"num_{what}_rows"] for what in ("inserted", "updated", "deleted"))

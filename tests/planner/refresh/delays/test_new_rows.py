@@ -10,8 +10,8 @@ import pytest
 from python_ivm.errors import InvalidModel
 from python_ivm.parse.marks import Mark
 from python_ivm.refresh.consistency import consistency_query
+from python_ivm.refresh.plan import Strategy
 from python_ivm.refresh.request import Options, Step
-from python_ivm.refresh.statement import Strategy
 from tests.planner.lake import Lake, Row, bag
 from tests.planner.test_operators import some
 

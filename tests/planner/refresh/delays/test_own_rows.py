@@ -10,8 +10,8 @@ import pytest
 from python_ivm.errors import InvalidModel, Unsupported
 from python_ivm.explain.explain import explain
 from python_ivm.refresh.consistency import consistency_query
+from python_ivm.refresh.plan import Strategy
 from python_ivm.refresh.request import Options, Step
-from python_ivm.refresh.statement import Strategy
 from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.sources.history import Commit
 from tests.planner.lake import Lake

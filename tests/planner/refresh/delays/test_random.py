@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from python_ivm.parse.previous import MARK
+from python_ivm.refresh.plan import Strategy
 from python_ivm.refresh.request import Options, Step
-from python_ivm.refresh.statement import Strategy
 from tests.planner.lake import Lake, bag
 from tests.planner.refresh.delays.naive import Naive
 from tests.planner.refresh.delays.test_points import Points
