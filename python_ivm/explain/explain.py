@@ -30,9 +30,11 @@ from python_ivm.refresh.lifecycle.storing import to_build
 from python_ivm.refresh.maintained import Maintained, maintained
 from python_ivm.refresh.metadata import versions
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
+from python_ivm.refresh.metadata.warehouse import Warehouse
 from python_ivm.refresh.model import Model
+from python_ivm.refresh.options import StepMode
 from python_ivm.refresh.reason import Reason
-from python_ivm.refresh.request import Request, Step, Warehouse
+from python_ivm.refresh.request import Request
 from python_ivm.render.plan_text import one_line, tree
 from python_ivm.render.sources import relation_name
 from python_ivm.render.sources import text as sql_text
@@ -191,7 +193,7 @@ def _delays(model: Model) -> list[str]:
         ]
     before = dict.fromkeys(table.key for table in model.reading.tables if table.previous)
     lines += [f"  {key}: as it was before the run" for key in before]
-    if model.request.options.step is Step.COMMIT:
+    if model.request.options.step is StepMode.COMMIT:
         lines.append("  A step is one commit of the other sources, in the order of their times.")
     for key, until in model.ordered.items():
         lines.append(f"  A step is one value of {key}.{until.column}, in ascending order, and one")

@@ -20,10 +20,11 @@ from python_ivm.refresh.lifecycle.ownership import (
 )
 from python_ivm.refresh.lifecycle.storing import to_build
 from python_ivm.refresh.maintained import Maintained, maintained
+from python_ivm.refresh.metadata.warehouse import Warehouse
 from python_ivm.refresh.planning.builds import refuse_duplicates
 from python_ivm.refresh.planning.commits import Commits
 from python_ivm.refresh.reason import Reason
-from python_ivm.refresh.request import Request, Warehouse
+from python_ivm.refresh.request import Request
 from python_ivm.refresh.statement import Statement
 from python_ivm.render.renderer import Renderer
 from python_ivm.render.sources import relation_name, source_relations, table, text

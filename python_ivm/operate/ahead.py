@@ -11,8 +11,9 @@ from python_ivm.parse.parser import table_key
 from python_ivm.parse.views import View
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 from python_ivm.refresh.metadata.versions import CHANGE_FEED, has_change_feed
+from python_ivm.refresh.metadata.warehouse import Warehouse
 from python_ivm.refresh.plan import Refresh
-from python_ivm.refresh.request import Request, Warehouse
+from python_ivm.refresh.request import Request
 from python_ivm.refresh.statement import StatementKind
 from python_ivm.render.sources import relation_name
 from python_ivm.sources.clock import Instant

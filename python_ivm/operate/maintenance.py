@@ -12,7 +12,8 @@ from python_ivm.optimize.cost import FILE, RANGE, Execution
 from python_ivm.refresh import statement_builders
 from python_ivm.refresh.lifecycle.ownership import refuse_state_of_another_model
 from python_ivm.refresh.metadata.versions import state_history
-from python_ivm.refresh.request import Request, Warehouse
+from python_ivm.refresh.metadata.warehouse import Warehouse
+from python_ivm.refresh.request import Request
 from python_ivm.refresh.statement import Statement, StatementKind
 from python_ivm.render.sources import relation_name
 from python_ivm.sources.history import Detail

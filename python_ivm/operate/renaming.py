@@ -9,7 +9,8 @@ from python_ivm.parse.parser import parse, table_key, table_references
 from python_ivm.refresh import statement_builders
 from python_ivm.refresh.lifecycle.orphans import reads_state
 from python_ivm.refresh.metadata.versions import state_history
-from python_ivm.refresh.request import Request, Warehouse
+from python_ivm.refresh.metadata.warehouse import Warehouse
+from python_ivm.refresh.request import Request
 from python_ivm.refresh.statement import Statement, StatementKind
 from python_ivm.render.sources import relation_name
 from python_ivm.state.bookmark import Bookmark, no_refresh

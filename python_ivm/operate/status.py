@@ -10,7 +10,8 @@ from python_ivm.operate.records import Record, records
 from python_ivm.operate.unbuilt import unbuilt
 from python_ivm.parse.parser import table_key
 from python_ivm.refresh.metadata.versions import state_history
-from python_ivm.refresh.request import Request, Warehouse
+from python_ivm.refresh.metadata.warehouse import Warehouse
+from python_ivm.refresh.request import Request
 
 _COMMITS = 32
 """So many commits of a state are looked at, which a log tells without a job."""

@@ -30,8 +30,9 @@ from python_ivm.parse.parser import (
 from python_ivm.refresh.delays.replay import refuse_forgotten, told_runs, told_steps
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 from python_ivm.refresh.metadata.versions import state_history
+from python_ivm.refresh.metadata.warehouse import Warehouse
 from python_ivm.refresh.model import Model
-from python_ivm.refresh.request import Request, Warehouse
+from python_ivm.refresh.request import Request
 from python_ivm.refresh.statement_builders import QUERY, VIEW
 from python_ivm.render.renderer import Renderer, listed
 from python_ivm.render.sources import relation_name, source_relations, text

@@ -28,8 +28,8 @@ from python_ivm.qualify.checks.user_functions import check_user_functions
 from python_ivm.qualify.schema import kind_of
 from python_ivm.refresh import statement_builders
 from python_ivm.refresh.model import Model
+from python_ivm.refresh.options import Output
 from python_ivm.refresh.reason import Reason, not_parsed, not_yet, planner_error
-from python_ivm.refresh.request import Output
 from python_ivm.refresh.storable import (
     refuse_incomparable,
     refuse_intervals,

@@ -38,8 +38,9 @@ from python_ivm.refresh.metadata import versions
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 from python_ivm.refresh.metadata.catalog import Catalog, same_name
 from python_ivm.refresh.metadata.redefined import is_still, said
+from python_ivm.refresh.options import Options, Output
 from python_ivm.refresh.reason import Reason, not_parsed
-from python_ivm.refresh.request import Options, Output, Request
+from python_ivm.refresh.request import Request
 from python_ivm.rows.kinds import Kind
 from python_ivm.sources.clock import Clock, Instant
 from python_ivm.sources.history import (

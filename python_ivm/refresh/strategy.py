@@ -22,11 +22,13 @@ from python_ivm.refresh.lifecycle.ownership import (
 )
 from python_ivm.refresh.lifecycle.storing import stored_otherwise
 from python_ivm.refresh.maintained import Maintained
+from python_ivm.refresh.metadata.warehouse import Warehouse
+from python_ivm.refresh.options import OnConfigurationChange, Policy, StepMode
 from python_ivm.refresh.plan import Refresh, Strategy
 from python_ivm.refresh.planning.builds import refuse_duplicates
 from python_ivm.refresh.planning.recomputes import STATE_STAYS, Recomputes
 from python_ivm.refresh.reason import LOOP_RUN_ANEW, Reason, planner_error
-from python_ivm.refresh.request import OnConfigurationChange, Policy, Request, Step, Warehouse
+from python_ivm.refresh.request import Request
 from python_ivm.render.sources import relation_name
 from python_ivm.sources.history import Change, SourceChange, known_sum
 from python_ivm.state.bookmark import Bookmark, Told, build_time, telling, timings
@@ -158,7 +160,7 @@ class Planner(Recomputes):
             forced = _CUT_OFF
         if forced is not None:
             return self._recompute(forced, bookmark, rebuild)
-        by_source = self.request.options.step is Step.COMMIT or bool(self.model.ordered)
+        by_source = self.request.options.step is StepMode.COMMIT or bool(self.model.ordered)
         delayed = self.model.delayed_keys if by_source else ()  # which are no commits of sources
         moved = any(change.changed for key, change in changes.items() if key not in delayed)
         moved = moved or self.model.clock_moved(bookmark)
@@ -181,7 +183,11 @@ class Planner(Recomputes):
 
     def _next_step(self, bookmark: Bookmark) -> TimePoint | None:
         """The time point that is next, if there is more than one."""
-        if self.request.options.step is Step.REFRESH or self.stepping or self.differs is not None:
+        if (
+            self.request.options.step is StepMode.REFRESH
+            or self.stepping
+            or self.differs is not None
+        ):
             return None
         step = next_commit(self.model, bookmark)
         return step if step is not None and step.more else None

@@ -26,9 +26,10 @@ from python_ivm.parse.modifiers import without_order
 from python_ivm.parse.parser import DIALECT
 from python_ivm.parse.views import View as SourceView
 from python_ivm.refresh.consistency import one_of_several
+from python_ivm.refresh.options import Options
 from python_ivm.refresh.plan import Refresh, Strategy
 from python_ivm.refresh.reason import Reason
-from python_ivm.refresh.request import Options, Request
+from python_ivm.refresh.request import Request
 from python_ivm.refresh.statement import Statement, StatementKind
 from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.render.renderer import union_all

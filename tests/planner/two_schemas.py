@@ -10,8 +10,9 @@ from sqlglot import exp
 
 from python_ivm.parse.parser import DIALECT
 from python_ivm.refresh.lifecycle.cloned import plan_clone, plan_table_clone
+from python_ivm.refresh.options import Options
 from python_ivm.refresh.plan import Refresh
-from python_ivm.refresh.request import Options, Request
+from python_ivm.refresh.request import Request
 from python_ivm.refresh.statement import Statement, StatementKind
 from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.sources.history import Commit

@@ -44,7 +44,8 @@ from python_ivm.parse.previous import previous_tables
 from python_ivm.refresh.consistency import consistency_query, loop_to_run
 from python_ivm.refresh.delays.start import readable
 from python_ivm.refresh.metadata.versions import shows_state
-from python_ivm.refresh.request import Options, Request
+from python_ivm.refresh.options import Options
+from python_ivm.refresh.request import Request
 
 logger = AdapterLogger("SparkIvm")
 

@@ -20,7 +20,8 @@ from python_ivm.parse.parser import (
     with_tables,
 )
 from python_ivm.parse.views import View, no_rows
-from python_ivm.refresh.request import Request, Warehouse
+from python_ivm.refresh.metadata.warehouse import Warehouse
+from python_ivm.refresh.request import Request
 from python_ivm.refresh.statement_builders import VIEW
 
 Describe = Callable[[View], Sequence[tuple[str, str]]]

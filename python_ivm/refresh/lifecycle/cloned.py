@@ -24,9 +24,10 @@ from python_ivm.refresh.lifecycle.public_view import fingerprint
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 from python_ivm.refresh.metadata.catalog import Catalog
 from python_ivm.refresh.metadata.versions import clone_of, state_history
+from python_ivm.refresh.metadata.warehouse import Warehouse
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.reason import Reason
-from python_ivm.refresh.request import Request, Warehouse
+from python_ivm.refresh.request import Request
 from python_ivm.refresh.statement import Statement, StatementKind
 from python_ivm.render.sources import relation_name
 from python_ivm.sources.cloned import Cloned

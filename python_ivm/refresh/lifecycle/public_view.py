@@ -9,8 +9,9 @@ from dataclasses import replace
 
 from python_ivm.refresh import statement_builders
 from python_ivm.refresh.maintained import Maintained
+from python_ivm.refresh.metadata.warehouse import Warehouse
 from python_ivm.refresh.model import Model
-from python_ivm.refresh.request import Request, Warehouse
+from python_ivm.refresh.request import Request
 from python_ivm.state.bookmark import Bookmark, digest
 
 

@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from python_ivm.errors import InvalidModel
 from python_ivm.parse.parser import quoted_name
 from python_ivm.refresh.maintained import Maintained
+from python_ivm.refresh.metadata.warehouse import Warehouse
+from python_ivm.refresh.options import OnConfigurationChange
 from python_ivm.refresh.reason import Reason
-from python_ivm.refresh.request import OnConfigurationChange, Request, Warehouse
+from python_ivm.refresh.request import Request
 from python_ivm.refresh.statement import Statement, StatementKind
 from python_ivm.refresh.statement_builders import PLAIN_COLUMN
 from python_ivm.render.sources import relation_name

@@ -13,10 +13,12 @@ from python_ivm.refresh import policy, statement_builders
 from python_ivm.refresh.maintained import Maintained, maintained
 from python_ivm.refresh.metadata import versions
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
+from python_ivm.refresh.metadata.warehouse import Warehouse
 from python_ivm.refresh.model import Model
+from python_ivm.refresh.options import Output
 from python_ivm.refresh.plan import Refresh, SourceRead, Strategy
 from python_ivm.refresh.reason import Reason
-from python_ivm.refresh.request import Output, Request, Warehouse
+from python_ivm.refresh.request import Request
 from python_ivm.refresh.statement import Statement, StatementKind
 from python_ivm.sources.clock import Clock
 from python_ivm.sources.history import SourceChange, known_sum

@@ -9,10 +9,10 @@ from python_ivm.refresh import policy, statement_builders
 from python_ivm.refresh.delays import log
 from python_ivm.refresh.incremental import recomputing
 from python_ivm.refresh.maintained import Maintained
+from python_ivm.refresh.options import StepMode
 from python_ivm.refresh.plan import Refresh, Strategy
 from python_ivm.refresh.planning.builds import Builds
 from python_ivm.refresh.reason import Reason, planner_error
-from python_ivm.refresh.request import Step
 from python_ivm.refresh.statement import Statement, StatementKind
 from python_ivm.sources.clock import Clock
 from python_ivm.sources.history import SourceChange
@@ -91,7 +91,7 @@ class Recomputes(Builds):
         the sources have now.
         """
         options, model = self.request.options, self.model
-        by_steps = bool(model.ordered) or options.step is Step.COMMIT
+        by_steps = bool(model.ordered) or options.step is StepMode.COMMIT
         own_rows = bool(model.named) or bool(model.delayed) or model.program is not None
         if not options.learn or by_steps or own_rows or self.is_log or model.asked:
             return False

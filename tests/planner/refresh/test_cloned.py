@@ -9,8 +9,8 @@ import pytest
 from python_ivm.errors import InvalidModel
 from python_ivm.parse.parser import without_schemas
 from python_ivm.refresh.lifecycle.cloned import is_still_there, plan_clone, plan_table_clone
+from python_ivm.refresh.options import OnConfigurationChange, Options, Policy
 from python_ivm.refresh.plan import Refresh
-from python_ivm.refresh.request import OnConfigurationChange, Options, Policy
 from python_ivm.refresh.statement import StatementKind
 from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.sources.cloned import Cloned, newest_clone

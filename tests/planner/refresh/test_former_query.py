@@ -9,8 +9,8 @@ import pytest
 from python_ivm.errors import InvalidModel
 from python_ivm.explain.explain import explain
 from python_ivm.refresh.consistency import consistency_query
+from python_ivm.refresh.options import OnConfigurationChange, Options, Policy
 from python_ivm.refresh.plan import Refresh, Strategy
-from python_ivm.refresh.request import OnConfigurationChange, Options, Policy
 from python_ivm.refresh.statement import StatementKind
 from python_ivm.sources.history import Commit
 from tests.planner.lake import Lake, instant

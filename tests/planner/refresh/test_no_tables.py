@@ -10,8 +10,8 @@ import pytest
 from python_ivm.errors import Unsupported
 from python_ivm.explain.explain import explain
 from python_ivm.refresh.consistency import consistency_query
+from python_ivm.refresh.options import Options, Policy
 from python_ivm.refresh.plan import Strategy
-from python_ivm.refresh.request import Options, Policy
 from python_ivm.refresh.statement import StatementKind
 from tests.planner.lake import Lake, instant
 from tests.planner.stories import View

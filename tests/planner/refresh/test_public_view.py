@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from python_ivm.parse.views import View
+from python_ivm.refresh.options import Options, Policy
 from python_ivm.refresh.plan import Refresh, Strategy
 from python_ivm.refresh.reason import Reason
-from python_ivm.refresh.request import Options, Policy
 from python_ivm.refresh.statement import StatementKind
 from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.sources.history import Commit

@@ -9,8 +9,8 @@ import pytest
 
 from python_ivm.errors import InvalidModel
 from python_ivm.optimize.cost import Execution
+from python_ivm.refresh.options import OnConfigurationChange, Options
 from python_ivm.refresh.plan import Refresh
-from python_ivm.refresh.request import OnConfigurationChange, Options
 from python_ivm.refresh.statement import Statement, StatementKind
 from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.state.bookmark import Bookmark

@@ -13,9 +13,9 @@ from python_ivm.optimize.cost import Execution
 from python_ivm.parse.parser import essence
 from python_ivm.parse.views import View
 from python_ivm.refresh.metadata.versions import shows_state
+from python_ivm.refresh.options import OnConfigurationChange, Options, Policy
 from python_ivm.refresh.plan import Counts, Refresh, Strategy
 from python_ivm.refresh.reason import Reason
-from python_ivm.refresh.request import OnConfigurationChange, Options, Policy
 from python_ivm.refresh.statement import StatementKind
 from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.sources.history import Commit, Detail

@@ -13,8 +13,8 @@ from python_ivm.operate.pending import pending
 from python_ivm.operate.records import records
 from python_ivm.optimize.cost import Cost
 from python_ivm.refresh.incremental import Following, TooLarge
+from python_ivm.refresh.options import OnConfigurationChange, Options, Output, StepMode
 from python_ivm.refresh.plan import Counts, Refresh, Strategy
-from python_ivm.refresh.request import OnConfigurationChange, Options, Output, Step
 from python_ivm.refresh.statement import StatementKind
 from python_ivm.sources.history import SourceVersion
 from python_ivm.state.bookmark import Bookmark, Found, no_refresh
@@ -575,7 +575,7 @@ def test_commits_without_times_tell_nothing(lake: Timed) -> None:
     "more",
     [
         {"options": Options(learn=False)},
-        {"options": Options(step=Step.COMMIT)},
+        {"options": Options(step=StepMode.COMMIT)},
         {"storage": Storage(partition_by=("k",))},
     ],
     ids=["not to learn", "steps", "partitions"],

@@ -12,8 +12,8 @@ from python_ivm.errors import InvalidModel, Unsupported
 from python_ivm.parse.views import View as SourceView
 from python_ivm.refresh.consistency import consistency_query
 from python_ivm.refresh.metadata.redefined import is_still, said
+from python_ivm.refresh.options import Options, Policy
 from python_ivm.refresh.plan import Strategy
-from python_ivm.refresh.request import Options, Policy
 from python_ivm.refresh.statement import StatementKind
 from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.state.bookmark import Bookmark, digest

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
+from python_ivm.refresh.options import Options
 from python_ivm.refresh.plan import Strategy
-from python_ivm.refresh.request import Options
 from python_ivm.refresh.statement import StatementKind
 from tests.planner.lake import Lake, bag
 from tests.planner.stories import View
