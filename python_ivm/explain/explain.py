@@ -73,7 +73,7 @@ def explain(request: Request, warehouse: Warehouse) -> str:
         if isinstance(how, Reason):
             told = f"Every change rebuilds the view in full ({how.code}): {how.words}"
             return "\n\n".join([*parts, told]) + "\n"
-        current = model.current_versions()
+        current = model.sources.current_versions()
         run = model.loop_run()
         if run is not None:
             parts += _looped(request, model, how, run, current, found)
@@ -195,7 +195,7 @@ def _delays(model: Model) -> list[str]:
     lines += [f"  {key}: as it was before the run" for key in before]
     if model.request.options.step is StepMode.COMMIT:
         lines.append("  A step is one commit of the other sources, in the order of their times.")
-    for key, until in model.ordered.items():
+    for key, until in model.sources.ordered.items():
         lines.append(f"  A step is one value of {key}.{until.column}, in ascending order, and one")
         lines.append("  more what changed at the values before.")
     return [_section("Read as of the run before", "\n".join(lines))] if lines else []
@@ -230,7 +230,9 @@ def _on_changes(
 
     def written(changes: Changes, sources: dict[str, SourceChange]) -> str:
         """The terms of the delta, and the MERGE without what the changed keys would add to it."""
-        context = Context(kinds, Cost(model, {}), net=how.net, without=request.without_passes)
+        context = Context(
+            kinds, Cost(model.statistics, {}), net=how.net, without=request.without_passes
+        )
         merge = compiled(how.layout, changes, context)
         keys.update(keys_looked_up(merge, kinds))
         statement = statement_builders.merge_statement(

@@ -210,7 +210,7 @@ class _Adopting(Commits):
         Raises:
             InvalidModel: If there is no such source, or it has no such version.
         """
-        current = self.model.current_versions()
+        current = self.model.sources.current_versions()
         for name, version in versions.items():
             wanted = table_key(tuple(name.replace("`", "").split(".")))
             keys = [key for key in current if f".{key}".endswith(f".{wanted}")]

@@ -80,7 +80,7 @@ def preview(request: Request, ahead: AheadWarehouse, unbuilt: Sequence[str] = ()
         return failed(request.model, error)
     planner = planner.former or planner
     sources = _sources(planner, ahead)
-    cost = Cost(planner.model, _changed_rows(planner, sources))
+    cost = Cost(planner.model.statistics, _changed_rows(planner, sources))
     whole = cost.whole([table.key for table in planner.model.tables])
     took = build_time(planner.model.found)
     notes += _may_differ(refresh, sources, ahead)

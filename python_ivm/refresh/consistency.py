@@ -190,7 +190,7 @@ def _at(model: Model, versions: Mapping[str, SourceVersion]) -> dict[str, Source
     """A model's sources at some versions."""
     return {
         key: replace(source, pre=versions[key], post=versions[key])
-        for key, source in model.current_versions().items()
+        for key, source in model.sources.current_versions().items()
     }
 
 

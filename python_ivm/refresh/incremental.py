@@ -78,7 +78,9 @@ class Following:
             read: The changes of those sources that changed, and that the query reads.
         """
         model, layout = self.model, self.how.layout
-        cost = Cost(model, {source: change.rows for source, change in self.changes.items()})
+        cost = Cost(
+            model.statistics, {source: change.rows for source, change in self.changes.items()}
+        )
         answers = ChangedKeys(model, self.changes, cost, self.clock, layout.input, set(read))
         context = Context(
             partial(kind_of, model.schemas()),
@@ -147,7 +149,7 @@ def recomputing(
     """The statement that recomputes the query, and writes the rows that differ."""
     version = model.found.version
     statement = statement_builders.merge_statement(model.request, merge, sources, clock, version)
-    return replace(statement, execution=Cost(model, {}).execution(merge.rows))
+    return replace(statement, execution=Cost(model.statistics, {}).execution(merge.rows))
 
 
 def _only(changes: Mapping[str, SourceChange], sources: Collection[str]) -> dict[str, SourceChange]:

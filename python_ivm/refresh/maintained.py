@@ -87,8 +87,8 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
     schemas = model.schemas()
     refuse_clock_words(model.reading.tree, schemas)
     refuse_places_of_rows(model.reading.tree, schemas)
-    if types is None and (unseen := model.unversioned()):
-        return model.not_delta(unseen[0])
+    if types is None and (unseen := model.sources.unversioned()):
+        return model.sources.not_delta(unseen[0])
     try:
         questions = Questions(model)
         casts = questions.casts if types is None else known(types)
@@ -180,10 +180,10 @@ def _check_storable(
 
 def _try(model: Model, query: Query, decided: Layout, net: frozenset[str]) -> None:
     """Plan a build and a change of every source, to know before anything is written."""
-    current = model.current_versions()
+    current = model.sources.current_versions()
     followed = [key for key in query.sources if not key.startswith(f"{NOW}.")]
     every = Changes({key: False for key in (*followed, CLOCK)})
-    context = Context(partial(kind_of, model.schemas()), Cost(model, {}), net=net)
+    context = Context(partial(kind_of, model.schemas()), Cost(model.statistics, {}), net=net)
     clock = model.clock(None)
     statement_builders.build_statements(
         model.request, model.reading.text, decided, current, clock, "", 0

@@ -79,7 +79,7 @@ class Planner(Recomputes):
     def plan(self, forced: Reason | None, rebuild: bool) -> Refresh:
         """The refresh: see :func:`plan_refresh`."""
         refresh = self._recorded(self._plan(forced, rebuild))
-        if self.model.ordered and any(s.writes_data for s in refresh.statements):
+        if self.model.sources.ordered and any(s.writes_data for s in refresh.statements):
             refresh = replace(refresh, again=not self.request.partial)
             refresh = refresh.noted(self.noted, refresh.reason) if self.noted else refresh
         if not self.told:
@@ -145,7 +145,7 @@ class Planner(Recomputes):
 
     def _kept_up(self, bookmark: Bookmark, forced: Reason | None, rebuild: bool) -> Refresh:
         """Of a state that stands: what its sources did decides."""
-        if self.model.ordered and not self._to_next_point(bookmark):
+        if self.model.sources.ordered and not self._to_next_point(bookmark):
             nothing = self.model.changes_since(bookmark)
             told = f"no value of {self.request.options.order} is pending"
             return self._noop(told, bookmark, {} if isinstance(nothing, Reason) else nothing)
@@ -160,7 +160,7 @@ class Planner(Recomputes):
             forced = _CUT_OFF
         if forced is not None:
             return self._recompute(forced, bookmark, rebuild)
-        by_source = self.request.options.step is StepMode.COMMIT or bool(self.model.ordered)
+        by_source = self.request.options.step is StepMode.COMMIT or bool(self.model.sources.ordered)
         delayed = self.model.delayed_keys if by_source else ()  # which are no commits of sources
         moved = any(change.changed for key, change in changes.items() if key not in delayed)
         moved = moved or self.model.clock_moved(bookmark)
@@ -174,7 +174,7 @@ class Planner(Recomputes):
     def _to_next_point(self, bookmark: Bookmark) -> bool:
         """See more of sources whose rows have an order; False if no step is pending."""
         point = next_point(self.model, bookmark)
-        self.model.point = point.value
+        self.model.sources.point = point.value
         self.stepping = point.pending
         if point.late and point.value is not None:
             order = self.request.options.order

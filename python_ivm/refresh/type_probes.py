@@ -56,7 +56,7 @@ class Questions:
 
     @cached_property
     def _current(self) -> dict[str, SourceChange]:
-        return self.model.current_versions()
+        return self.model.sources.current_versions()
 
     def arguments(self, query: Query) -> dict[str, Mapping[str, str]]:
         """The types that decide the layout: by relation and name of an aggregate's argument."""

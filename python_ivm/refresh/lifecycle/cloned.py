@@ -61,7 +61,7 @@ def taken_over(model: Model, bookmark: Bookmark) -> TakenOver | None:
     known = (bookmark.query, list(bookmark.sources), dict(bookmark.views))
     if not model.shape or known == (model.query_hash, keys, model.views):
         return None
-    current = model.current_versions()
+    current = model.sources.current_versions()
     if len(current) < len(keys):
         return None
     sources: dict[str, SourceVersion] = {}

@@ -43,7 +43,7 @@ class Builds(Commits):
         feeds = self._feeds()
         reason = policy.with_advice(reason, feeds)
         self._to_first_point()
-        current = self.model.current_versions()
+        current = self.model.sources.current_versions()
         how = maintained(self.model, None)
         if self.is_log:
             how = log.checked(how, number)
@@ -100,8 +100,8 @@ class Builds(Commits):
 
     def _to_first_point(self) -> None:
         """See of sources whose rows have an order the first ones, if the model has steps."""
-        if self.model.ordered:
-            self.model.point = first_point(self.model).value
+        if self.model.sources.ordered:
+            self.model.sources.point = first_point(self.model).value
 
     def _with_own_rows(self, reason: Reason, bookmark: Bookmark | None) -> Refresh:
         """Instead of a rebuild: what the model's rows were cannot be computed anew.
@@ -126,7 +126,7 @@ class Builds(Commits):
         how = maintained(self.model, None)
         if isinstance(how, Reason) or not how.comparable:
             return None
-        current, clock = self.model.current_versions(), self.model.clock(bookmark)
+        current, clock = self.model.sources.current_versions(), self.model.clock(bookmark)
         if not self._state_fits(how.layout, current, clock):
             return None
         policy.refuse_under_strict(self.request, reason, feeds)
@@ -180,7 +180,7 @@ class Builds(Commits):
             request,
             model.reading.text,
             how.layout,
-            model.current_versions(),
+            model.sources.current_versions(),
             model.clock(None),
             after.text(),
             number,
@@ -199,7 +199,7 @@ class Builds(Commits):
             raise own_start.not_maintained(how)
         feeds = self._feeds()
         self._to_first_point()
-        current, clock = self.model.current_versions(), self.model.clock(None)
+        current, clock = self.model.sources.current_versions(), self.model.clock(None)
         shown = statement_builders.public_view(self.request, how.layout, clock)
         after = replace(
             bookmark,

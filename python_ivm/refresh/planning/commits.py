@@ -149,7 +149,7 @@ class Commits:
             refresh=bookmark.refresh + 1,
             sources={key: change.post for key, change in changes.items()},
             instant=clock.post if clock is not None else None,
-            sizes=self.model.sizes,
+            sizes=self.model.statistics.sizes,
             project=self.request.project or bookmark.project,
             state=table_key(self.request.state),
         )
@@ -169,7 +169,7 @@ class Commits:
             refresh=number,
             sources={key: change.post for key, change in sources.items()},
             model=".".join(self.request.view),
-            unversioned=self.model.unversioned(),
+            unversioned=self.model.sources.unversioned(),
             views=self.model.views,
             instant=self.model.instant if self.model.asked else None,
             project=self.request.project,
