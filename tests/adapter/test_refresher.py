@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.sparkivm.bridge import refresher
+from dbt.adapters.sparkivm.bridge import refresher, spark_errors
 from dbt.adapters.sparkivm.bridge.refresher import Refresher
 from dbt.adapters.sparkivm.bridge.warehouse import Row, SparkWarehouse
 from python_ivm.errors import Conflict
@@ -132,23 +132,23 @@ def test_a_gap_that_is_still_there_after_a_lost_race(monkeypatch: pytest.MonkeyP
 )
 def test_rounds_that_fill_the_memory_are_too_many(sql: str, error: str, found: bool) -> None:
     planned = Refresh(Strategy.INCREMENTAL, "CHANGED", "", (Statement(StatementKind.MERGE, sql),))
-    reason = refresher._too_many_rounds(planned, error)
+    reason = spark_errors.too_many_rounds(planned, error)
     assert (reason is not None and reason.code == "RECURSION_LIMIT") == found
 
 
 @pytest.mark.parametrize("limit", ["LEVEL", "ROW"])
 def test_a_change_without_an_end_is_recomputed(limit: str) -> None:
-    reason = refresher._fallback(f"[RECURSION_{limit}_LIMIT_EXCEEDED] reached")
+    reason = spark_errors.fallback(f"[RECURSION_{limit}_LIMIT_EXCEEDED] reached")
     assert reason is not None
     assert reason.code == "RECURSION_LIMIT"
 
 
 @pytest.mark.parametrize("told", ["java.lang.OutOfMemoryError: heap", "exited with code 52"])
 def test_a_change_that_fills_an_executors_memory_is_recomputed(told: str) -> None:
-    reason = refresher._fallback(f"Job aborted due to stage failure: Task 1 in stage 2.0: {told}")
+    reason = spark_errors.fallback(f"Job aborted due to stage failure: Task 1 in stage 2.0: {told}")
     assert reason is not None
     assert reason.code == "OUT_OF_MEMORY"
-    assert refresher._fallback("Command exited with code 521") is None
+    assert spark_errors.fallback("Command exited with code 521") is None
 
 
 def test_no_rebuild_follows_where_a_privilege_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

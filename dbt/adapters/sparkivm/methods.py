@@ -16,7 +16,6 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt.adapters.sparkivm.bridge.comments import persist
 from dbt.adapters.sparkivm.bridge.conf import Conf, SessionConf, StatementConf
 from dbt.adapters.sparkivm.bridge.delta_log import DeltaLogs
-from dbt.adapters.sparkivm.bridge.planner_errors import as_dbt_errors
 from dbt.adapters.sparkivm.bridge.refresher import Outcome, Refresher
 from dbt.adapters.sparkivm.bridge.relations import view_text
 from dbt.adapters.sparkivm.bridge.shortcuts import SessionShortcuts
@@ -31,6 +30,7 @@ from dbt.adapters.sparkivm.bridge.warehouse import (
 from dbt.adapters.sparkivm.commands.cloning import Cloner
 from dbt.adapters.sparkivm.configs.maintained import storage_of, typed_columns, warn_once
 from dbt.adapters.sparkivm.connection.session import SessionHandle, SessionOfThread
+from dbt.adapters.sparkivm.diagnostics.planner_errors import as_dbt_errors
 from dbt.adapters.sparkivm.log import warn
 from dbt.adapters.sparkivm.prefetched.reading import run_look
 from dbt.adapters.sparkivm.prefetched.unchanged import RunLook, SourceLogs, nothing_to_do
