@@ -168,9 +168,3 @@ def _kept(request: Request, found: Found, bookmark: Bookmark, told: Told) -> Sta
         bookmark=after.text(),
         fence=statement_builders.fence(request, after.refresh),
     )
-
-
-def totals(found: Sequence[Maintenance]) -> str:
-    """What was done to a project's states, in a sentence."""
-    done = sum(bool(m.statements) for m in found)
-    return f"{done} of {len(found)} states were maintained"
