@@ -21,7 +21,7 @@ from python_ivm.explain import maintenance_graph
 from python_ivm.optimize.cost import Execution
 from python_ivm.parse.parser import parse
 from python_ivm.parse.views import View
-from python_ivm.refresh.maintained import Maintained, maintained
+from python_ivm.refresh.maintainability import Maintained, maintained
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.plan import Refresh, Strategy
 from python_ivm.refresh.request import Request

@@ -27,7 +27,7 @@ from python_ivm.refresh import statement_builders
 from python_ivm.refresh.incremental import recomputing
 from python_ivm.refresh.lifecycle.former import followed_request
 from python_ivm.refresh.lifecycle.storing import to_build
-from python_ivm.refresh.maintained import Maintained, maintained
+from python_ivm.refresh.maintainability import Maintained, maintained
 from python_ivm.refresh.metadata import versions
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 from python_ivm.refresh.metadata.warehouse import Warehouse

@@ -19,7 +19,7 @@ from python_ivm.refresh.lifecycle.ownership import (
     refuse_state_of_another_model,
 )
 from python_ivm.refresh.lifecycle.storing import to_build
-from python_ivm.refresh.maintained import Maintained, maintained
+from python_ivm.refresh.maintainability import Maintained, maintained
 from python_ivm.refresh.metadata.warehouse import Warehouse
 from python_ivm.refresh.planning.builds import refuse_duplicates
 from python_ivm.refresh.planning.commits import Commits

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from python_ivm.errors import IvmError
 from python_ivm.explain.recomputations import recomputations
-from python_ivm.refresh.maintained import maintained
+from python_ivm.refresh.maintainability import maintained
 from python_ivm.refresh.metadata import versions
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 from python_ivm.refresh.metadata.warehouse import Warehouse

@@ -16,7 +16,7 @@ from python_ivm.optimize.cost import Cost
 from python_ivm.qualify.schema import kind_of
 from python_ivm.refresh import statement_builders
 from python_ivm.refresh.changed_keys import ChangedKeys
-from python_ivm.refresh.maintained import Maintained
+from python_ivm.refresh.maintainability import Maintained
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.reason import LOOP_RUN_ANEW, Reason
 from python_ivm.refresh.rounds_in_memory import InMemory

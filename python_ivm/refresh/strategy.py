@@ -21,7 +21,7 @@ from python_ivm.refresh.lifecycle.ownership import (
     refuse_state_of_another_model,
 )
 from python_ivm.refresh.lifecycle.storing import stored_otherwise
-from python_ivm.refresh.maintained import Maintained
+from python_ivm.refresh.maintainability import Maintained
 from python_ivm.refresh.metadata.warehouse import Warehouse
 from python_ivm.refresh.options import OnConfigurationChange, Policy, StepMode
 from python_ivm.refresh.plan import Refresh, Strategy

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from python_ivm.errors import Unsupported
-from python_ivm.refresh.maintained import Maintained
+from python_ivm.refresh.maintainability import Maintained
 from python_ivm.refresh.metadata import versions
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.reason import Reason

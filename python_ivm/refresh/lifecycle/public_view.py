@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from python_ivm.refresh import statement_builders
-from python_ivm.refresh.maintained import Maintained
+from python_ivm.refresh.maintainability import Maintained
 from python_ivm.refresh.metadata.warehouse import Warehouse
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.request import Request

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from python_ivm.errors import InvalidModel
 from python_ivm.parse.parser import quoted_name
-from python_ivm.refresh.maintained import Maintained
+from python_ivm.refresh.maintainability import Maintained
 from python_ivm.refresh.metadata.warehouse import Warehouse
 from python_ivm.refresh.options import OnConfigurationChange
 from python_ivm.refresh.reason import Reason

@@ -14,7 +14,7 @@ from python_ivm.refresh.delays.points import first_point
 from python_ivm.refresh.incremental import recomputing
 from python_ivm.refresh.lifecycle import public_view
 from python_ivm.refresh.lifecycle.storing import to_build
-from python_ivm.refresh.maintained import Maintained, maintained
+from python_ivm.refresh.maintainability import Maintained, maintained
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.plan import Refresh, Strategy
 from python_ivm.refresh.planning.commits import Commits, read_whole, table_name

@@ -10,7 +10,7 @@ from python_ivm.algebra.nodes import Node
 from python_ivm.loops.set_rounds import SetBuild
 from python_ivm.parse.parser import pin_versions, table_key
 from python_ivm.refresh import policy, statement_builders
-from python_ivm.refresh.maintained import Maintained, maintained
+from python_ivm.refresh.maintainability import Maintained, maintained
 from python_ivm.refresh.metadata import versions
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 from python_ivm.refresh.metadata.warehouse import Warehouse

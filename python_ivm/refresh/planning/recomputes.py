@@ -8,7 +8,7 @@ from python_ivm.optimize.cost import Cost
 from python_ivm.refresh import policy, statement_builders
 from python_ivm.refresh.delays import log
 from python_ivm.refresh.incremental import recomputing
-from python_ivm.refresh.maintained import Maintained
+from python_ivm.refresh.maintainability import Maintained
 from python_ivm.refresh.options import StepMode
 from python_ivm.refresh.plan import Refresh, Strategy
 from python_ivm.refresh.planning.builds import Builds
