@@ -15,8 +15,9 @@ from dbt.adapters.sparkivm.bridge.delta_log import DeltaLogs
 from dbt.adapters.sparkivm.bridge.shortcuts import SessionShortcuts
 from dbt.adapters.sparkivm.connection.session import SessionHandle
 from dbt.adapters.sparkivm.methods import IvmMixin
-from python_ivm.refresh.request import Request, Warehouse
-from python_ivm.refresh.statement import Refresh
+from python_ivm.refresh.metadata.warehouse import Warehouse
+from python_ivm.refresh.plan import Refresh
+from python_ivm.refresh.request import Request
 
 KINDS = {"MERGE": "write", "CREATE": "write", "INSERT": "write", "SET": "setting"}
 

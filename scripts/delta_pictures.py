@@ -16,7 +16,7 @@ import sqlglot
 from sqlglot import exp
 
 from python_ivm.parse.parser import DIALECT
-from python_ivm.refresh.statement import Kind
+from python_ivm.refresh.statement import StatementKind
 from python_ivm.refresh.strategy import plan_refresh
 from scripts.pictures import PICTURES
 from tests.planner.lake import Lake
@@ -67,7 +67,7 @@ def steps(join: str) -> Steps:
     lake.change("orders", delete=[ORDERS[2]], insert=[(103, 3, 60)])
     lake.change("customers", insert=[(9, "Japan")])
     refresh = plan_refresh(lake.request("m", sql), lake)
-    merge = next(each.sql for each in refresh.statements if each.kind is Kind.MERGE)
+    merge = next(each.sql for each in refresh.statements if each.kind is StatementKind.MERGE)
     terms = tuple(_terms(lake, merge))
     lake.run("m", sql)
     after = _rows(lake, "select id, total, country from s.m")

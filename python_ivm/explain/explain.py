@@ -23,16 +23,18 @@ from python_ivm.optimize.cost import Cost
 from python_ivm.optimize.data_skipping import keys_looked_up
 from python_ivm.optimize.irrelevant_updates import relevant
 from python_ivm.qualify.schema import kind_of
-from python_ivm.refresh import statements
+from python_ivm.refresh import statement_builders
 from python_ivm.refresh.incremental import recomputing
 from python_ivm.refresh.lifecycle.former import followed_request
 from python_ivm.refresh.lifecycle.storing import to_build
-from python_ivm.refresh.maintained import Maintained, maintained
+from python_ivm.refresh.maintainability import Maintained, maintained
 from python_ivm.refresh.metadata import versions
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
+from python_ivm.refresh.metadata.warehouse import Warehouse
 from python_ivm.refresh.model import Model
+from python_ivm.refresh.options import StepMode
 from python_ivm.refresh.reason import Reason
-from python_ivm.refresh.request import Request, Step, Warehouse
+from python_ivm.refresh.request import Request
 from python_ivm.render.plan_text import one_line, tree
 from python_ivm.render.sources import relation_name
 from python_ivm.render.sources import text as sql_text
@@ -71,7 +73,7 @@ def explain(request: Request, warehouse: Warehouse) -> str:
         if isinstance(how, Reason):
             told = f"Every change rebuilds the view in full ({how.code}): {how.words}"
             return "\n\n".join([*parts, told]) + "\n"
-        current = model.current_versions()
+        current = model.sources.current_versions()
         run = model.loop_run()
         if run is not None:
             parts += _looped(request, model, how, run, current, found)
@@ -191,9 +193,9 @@ def _delays(model: Model) -> list[str]:
         ]
     before = dict.fromkeys(table.key for table in model.reading.tables if table.previous)
     lines += [f"  {key}: as it was before the run" for key in before]
-    if model.request.options.step is Step.COMMIT:
+    if model.request.options.step is StepMode.COMMIT:
         lines.append("  A step is one commit of the other sources, in the order of their times.")
-    for key, until in model.ordered.items():
+    for key, until in model.sources.ordered.items():
         lines.append(f"  A step is one value of {key}.{until.column}, in ascending order, and one")
         lines.append("  more what changed at the values before.")
     return [_section("Read as of the run before", "\n".join(lines))] if lines else []
@@ -228,10 +230,14 @@ def _on_changes(
 
     def written(changes: Changes, sources: dict[str, SourceChange]) -> str:
         """The terms of the delta, and the MERGE without what the changed keys would add to it."""
-        context = Context(kinds, Cost(model, {}), net=how.net, without=request.without_passes)
+        context = Context(
+            kinds, Cost(model.statistics, {}), net=how.net, without=request.without_passes
+        )
         merge = compiled(how.layout, changes, context)
         keys.update(keys_looked_up(merge, kinds))
-        statement = statements.merge_statement(request, merge, sources, clock, found.version)
+        statement = statement_builders.merge_statement(
+            request, merge, sources, clock, found.version
+        )
         terms = _told(delta(how.layout.input, changes))
         return f"{terms}\n\n{_passes(context)}\n\n{statement.sql}"
 
@@ -261,7 +267,9 @@ def _recompute(
         return []
     clock = model.clock(found.bookmark)
     planned = recompute(how.layout)
-    merge = statements.merge_statement(model.request, planned, current, clock, found.version)
+    merge = statement_builders.merge_statement(
+        model.request, planned, current, clock, found.version
+    )
     return [
         _section(
             "When a change is more expensive to follow than to recompute, or cannot be followed",
@@ -292,7 +300,7 @@ def _titles(terms: list[Term]) -> str:
 def _build(model: Model, how: Maintained, current: dict[str, SourceChange]) -> str:
     request, _, _ = to_build(model.request, model.warehouse, how)
     quiet = replace(request, table_in_the_way=False)
-    built = statements.build_statements(
+    built = statement_builders.build_statements(
         quiet, model.reading.text, how.layout, current, model.clock(None), "", 0
     )
     return ";\n\n".join(statement.sql for statement in built)

@@ -8,7 +8,7 @@ from python_ivm.optimize.analysis.provenance import Key
 from python_ivm.optimize.analysis.zone_maps import ColumnLayout
 from python_ivm.optimize.cost import CLUSTERED_FILE_BYTES, SMALL_TABLE
 from python_ivm.refresh.model import Model
-from python_ivm.refresh.statements import QUERY
+from python_ivm.refresh.statement_builders import QUERY
 from python_ivm.render.sources import relation_name
 from python_ivm.state.layout import STATE, Layout
 from python_ivm.state.storage import CLUSTERS, Visible, columns_clause
@@ -44,13 +44,13 @@ def layouts(keys: Collection[Key], model: Model, layout: Layout) -> str:
 
 def _of_files(source: str, columns: Collection[str], model: Model, layout: Layout) -> Iterator[str]:
     """How a table's files lie by each column; nothing where it is not known."""
-    size = model.size(source)
+    size = model.statistics.size(source)
     if size is None:
         return
     if size <= SMALL_TABLE:
         yield f"It has {_told(size)}: too little for its layout to matter."
         return
-    files = model.files(source) or ()
+    files = model.statistics.files(source) or ()
     found = [(column, ColumnLayout.of(files, column)) for column in columns]
     known = {column: lies for column, lies in found if lies is not None}
     for column, lies in known.items():
@@ -74,7 +74,8 @@ def _of_files(source: str, columns: Collection[str], model: Model, layout: Layou
 def _clustering(source: str, column: str, model: Model, layout: Layout) -> str:
     """How to cluster a table; empty for a state's column that its view does not show."""
     name = _name(source, model)
-    if source != STATE and QUERY not in model.warehouse.properties(model.parts(source) or ()):
+    parts = model.statistics.parts(source) or ()
+    if source != STATE and QUERY not in model.warehouse.properties(parts):
         return f"ALTER TABLE {name} CLUSTER BY {columns_clause((column,))}; OPTIMIZE {name} FULL"
     shown = column
     if source == STATE:
@@ -86,7 +87,7 @@ def _clustering(source: str, column: str, model: Model, layout: Layout) -> str:
 
 
 def _name(source: str, model: Model) -> str:
-    return relation_name(model.parts(source) or (source,))
+    return relation_name(model.statistics.parts(source) or (source,))
 
 
 def _told(size: float) -> str:

@@ -13,12 +13,13 @@ from python_ivm.explain.loop_order import loop_order
 from python_ivm.explain.maintenance_graph import term_name
 from python_ivm.explain.recomputations import recomputations
 from python_ivm.refresh.lifecycle.former import followed_request
-from python_ivm.refresh.maintained import Maintained, maintained
+from python_ivm.refresh.maintainability import Maintained, maintained
 from python_ivm.refresh.metadata import versions
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
+from python_ivm.refresh.metadata.warehouse import Warehouse
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.reason import Reason
-from python_ivm.refresh.request import Request, Warehouse
+from python_ivm.refresh.request import Request
 from python_ivm.render.plan_text import label
 from python_ivm.render.sources import relation_name
 

@@ -11,7 +11,7 @@ from python_ivm.bind.query import NO_HINTS
 from python_ivm.errors import InvalidModel, IvmError, Unsupported
 from python_ivm.operate.adopted_rows import ADOPTED, Derived, derived, repeated, rows
 from python_ivm.parse.parser import table_key
-from python_ivm.refresh import policy, statements
+from python_ivm.refresh import policy, statement_builders
 from python_ivm.refresh.consistency import difference
 from python_ivm.refresh.lifecycle import public_view
 from python_ivm.refresh.lifecycle.ownership import (
@@ -19,11 +19,12 @@ from python_ivm.refresh.lifecycle.ownership import (
     refuse_state_of_another_model,
 )
 from python_ivm.refresh.lifecycle.storing import to_build
-from python_ivm.refresh.maintained import Maintained, maintained
+from python_ivm.refresh.maintainability import Maintained, maintained
+from python_ivm.refresh.metadata.warehouse import Warehouse
 from python_ivm.refresh.planning.builds import refuse_duplicates
 from python_ivm.refresh.planning.commits import Commits
 from python_ivm.refresh.reason import Reason
-from python_ivm.refresh.request import Request, Warehouse
+from python_ivm.refresh.request import Request
 from python_ivm.refresh.statement import Statement
 from python_ivm.render.renderer import Renderer
 from python_ivm.render.sources import relation_name, source_relations, table, text
@@ -129,22 +130,22 @@ class _Adopting(Commits):
             found = derived(how.layout, how.types.get(VIEW, {}), names)
             computed = tuple(counter.name for counter in found.counted)
             after = replace(after, fingerprint=how.fingerprint, types=how.types)
-            shown = statements.public_view(self.request, how.layout, self.model.clock(None))
+            shown = statement_builders.public_view(self.request, how.layout, self.model.clock(None))
             body = self._body(how.layout, found, {**sources, **table_read})
             again = _repeated(how.layout, found, table_read)
-            checked = statements.checked(request, how.layout)
+            checked = statement_builders.checked(request, how.layout)
             layout = replace(how.layout, hints=NO_HINTS)  # of the query, which is not run
             build = self._state(checked, body, after, shown, layout)
         else:
             after = replace(after, maintained=False)
-            shown = statements.plain_view(self.request, list(described))
+            shown = statement_builders.plain_view(self.request, list(described))
             build = self._state(request, _plain(names, adopted, version), after, shown, None)
         planned = [
-            *statements.create_schema(request),
+            *statement_builders.create_schema(request),
             *first,
             build,
-            *statements.drop_table(self.request),
-            statements.create_view(self.request, shown),
+            *statement_builders.drop_table(self.request),
+            statement_builders.create_view(self.request, shown),
         ]
         told = _told(request, how, trusted, number)
         planned = [
@@ -209,7 +210,7 @@ class _Adopting(Commits):
         Raises:
             InvalidModel: If there is no such source, or it has no such version.
         """
-        current = self.model.current_versions()
+        current = self.model.sources.current_versions()
         for name, version in versions.items():
             wanted = table_key(tuple(name.replace("`", "").split(".")))
             keys = [key for key in current if f".{key}".endswith(f".{wanted}")]
@@ -261,7 +262,7 @@ class _Adopting(Commits):
         clock = self.model.clock(None)
         renderer = Renderer(source_relations(read, clock))
         body = text(renderer.with_ctes(renderer.query(rows(layout, found))))
-        built = statements.state_query(layout, read, clock)
+        built = statement_builders.state_query(layout, read, clock)
         types, wanted = (dict(self.warehouse.describe(sql)) for sql in (body, built))
         if types != wanted:
             differing = [name for name in wanted if types.get(name) != wanted[name]]
@@ -276,7 +277,9 @@ class _Adopting(Commits):
     ) -> Statement:
         after = replace(after, view=public_view.fingerprint(shown))
         sql = self.model.reading.text
-        return statements.create_state(request, sql, body, after.text(), after.refresh, layout)
+        return statement_builders.create_state(
+            request, sql, body, after.text(), after.refresh, layout
+        )
 
 
 def _rows(names: list[str], adopted: Name, version: SourceVersion) -> exp.Select:
@@ -288,7 +291,7 @@ def _rows(names: list[str], adopted: Name, version: SourceVersion) -> exp.Select
 def _plain(names: list[str], adopted: Name, version: SourceVersion) -> str:
     """The rows of a state that is the plain result of a query."""
     columns = [
-        exp.alias_(exp.column(name, quoted=True), statements.PLAIN_COLUMN.format(place))
+        exp.alias_(exp.column(name, quoted=True), statement_builders.PLAIN_COLUMN.format(place))
         for place, name in enumerate(names, 1)
     ]
     return text(exp.Select().from_(table(adopted, version.version)).select(*columns))

@@ -13,11 +13,12 @@ from python_ivm.errors import InvalidModel
 from python_ivm.functions.comparable import comparable
 from python_ivm.operate.unbuilt import unbuilt
 from python_ivm.refresh.consistency import consistency_query
-from python_ivm.refresh.maintained import Maintained, maintained
+from python_ivm.refresh.maintainability import Maintained, maintained
 from python_ivm.refresh.metadata import versions
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
+from python_ivm.refresh.metadata.warehouse import Warehouse
 from python_ivm.refresh.model import Model
-from python_ivm.refresh.request import Request, Warehouse
+from python_ivm.refresh.request import Request
 from python_ivm.render.sources import table, text
 from python_ivm.state.layout import Layout
 from python_ivm.state.storage import Visible

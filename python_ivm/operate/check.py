@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 from python_ivm.errors import IvmError
 from python_ivm.explain.recomputations import recomputations
-from python_ivm.refresh.maintained import maintained
+from python_ivm.refresh.maintainability import maintained
 from python_ivm.refresh.metadata import versions
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
+from python_ivm.refresh.metadata.warehouse import Warehouse
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.reason import Reason
-from python_ivm.refresh.request import Request, Warehouse
+from python_ivm.refresh.request import Request
 from python_ivm.render.sources import relation_name
 
 FOLLOWED = "followed"

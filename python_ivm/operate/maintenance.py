@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from python_ivm.operate.unbuilt import unbuilt
 from python_ivm.optimize.analysis.zone_maps import ColumnLayout
 from python_ivm.optimize.cost import CLUSTERED_FILE_BYTES, FILE_BYTES, Execution
-from python_ivm.refresh import statements
+from python_ivm.refresh import statement_builders
 from python_ivm.refresh.lifecycle.ownership import refuse_state_of_another_model
 from python_ivm.refresh.metadata.versions import state_history
-from python_ivm.refresh.request import Request, Warehouse
-from python_ivm.refresh.statement import Kind, Statement
+from python_ivm.refresh.metadata.warehouse import Warehouse
+from python_ivm.refresh.request import Request
+from python_ivm.refresh.statement import Statement, StatementKind
 from python_ivm.render.sources import relation_name
 from python_ivm.sources.history import Detail
 from python_ivm.state.bookmark import Bookmark, Found, Told, no_refresh
@@ -82,7 +83,7 @@ def maintenance(
         planned.append(statement)
         done.append(f"OPTIMIZE ({why})")
     if old:
-        planned.append(Statement(Kind.TIDY, f"VACUUM {name}"))
+        planned.append(Statement(StatementKind.TIDY, f"VACUUM {name}"))
         done.append("VACUUM (of files that no version of the last week needs)")
     if not planned:
         return Maintenance(told=_nothing(detail))
@@ -106,7 +107,7 @@ def _optimize(
     clusters = Storage.of_value(bookmark.storage).cluster_by
     some = 1 if forced else _SOME_FILES
     if not clusters:
-        compact = Statement(Kind.TIDY, f"OPTIMIZE {name}", execution=Execution.COMPACTING)
+        compact = Statement(StatementKind.TIDY, f"OPTIMIZE {name}", execution=Execution.COMPACTING)
         why = _is_in_pieces(detail, FILE_BYTES, some)
         return (compact, why) if why else None
     large = forced or (
@@ -116,7 +117,9 @@ def _optimize(
     spread = _is_spread(request, warehouse, clusters) if large and bookmark.maintained else ""
     why = spread or _is_in_pieces(detail, CLUSTERED_FILE_BYTES, some)
     sql = f"OPTIMIZE {name} FULL" if spread else f"OPTIMIZE {name}"
-    return (Statement(Kind.TIDY, sql, execution=Execution.CLUSTERING), why) if why else None
+    if not why:
+        return None
+    return Statement(StatementKind.TIDY, sql, execution=Execution.CLUSTERING), why
 
 
 def _is_in_pieces(detail: Detail | None, size: int, some: int) -> str:
@@ -163,13 +166,7 @@ def _kept(request: Request, found: Found, bookmark: Bookmark, told: Told) -> Sta
     told = no_refresh(found, told, REASON)
     after = replace(bookmark, refresh=bookmark.refresh + 1, told=told)
     return replace(
-        statements.keep_bookmark(request),
+        statement_builders.keep_bookmark(request),
         bookmark=after.text(),
-        fence=statements.fence(request, after.refresh),
+        fence=statement_builders.fence(request, after.refresh),
     )
-
-
-def totals(found: Sequence[Maintenance]) -> str:
-    """What was done to a project's states, in a sentence."""
-    done = sum(bool(m.statements) for m in found)
-    return f"{done} of {len(found)} states were maintained"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
-from python_ivm.refresh.request import Warehouse
+from python_ivm.refresh.metadata.warehouse import Warehouse
 from python_ivm.sources.history import (
     Change,
     Commit,

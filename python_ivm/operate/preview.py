@@ -11,9 +11,9 @@ from python_ivm.operate.records import records, usual_seconds
 from python_ivm.operate.simulated_warehouse import SimulatedWarehouse
 from python_ivm.optimize.analysis.reads import changes_in
 from python_ivm.optimize.cost import Cost, ReadSize
+from python_ivm.refresh.plan import Refresh, Strategy
 from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import Request
-from python_ivm.refresh.statement import Refresh, Strategy
 from python_ivm.refresh.strategy import Planner
 from python_ivm.sources.history import COMMITS_WITHOUT_JOB, Change
 from python_ivm.state.bookmark import build_time
@@ -80,7 +80,7 @@ def preview(
         return failed(request.model, error)
     planner = planner.former or planner
     sources = _sources(planner, simulated)
-    cost = Cost(planner.model, _changed_rows(planner, sources))
+    cost = Cost(planner.model.statistics, _changed_rows(planner, sources))
     whole = cost.whole([table.key for table in planner.model.tables])
     took = build_time(planner.model.found)
     notes += _may_differ(refresh, sources, simulated)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from python_ivm.operate.pending import iso
-from python_ivm.refresh.statement import Counts
+from python_ivm.refresh.plan import Counts
 from python_ivm.sources.history import Commit
 from python_ivm.state.bookmark import Bookmark, taken
 from python_ivm.state.timings import FASTER

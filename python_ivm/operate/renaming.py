@@ -6,11 +6,12 @@ from dataclasses import replace
 
 from python_ivm.errors import InvalidModel
 from python_ivm.parse.parser import parse, table_key, table_references
-from python_ivm.refresh import statements
+from python_ivm.refresh import statement_builders
 from python_ivm.refresh.lifecycle.orphans import reads_state
 from python_ivm.refresh.metadata.versions import state_history
-from python_ivm.refresh.request import Request, Warehouse
-from python_ivm.refresh.statement import Kind, Statement
+from python_ivm.refresh.metadata.warehouse import Warehouse
+from python_ivm.refresh.request import Request
+from python_ivm.refresh.statement import Statement, StatementKind
 from python_ivm.render.sources import relation_name
 from python_ivm.state.bookmark import Bookmark, no_refresh
 
@@ -47,7 +48,7 @@ def renaming(former: Name, request: Request, warehouse: Warehouse, suffix: str) 
         planned.append(_move(state, request, warehouse))
     view = warehouse.definition(former)
     if view is not None and reads_state(view.text, state):
-        planned.append(Statement(Kind.DROP_VIEW, f"DROP VIEW {relation_name(former)}"))
+        planned.append(Statement(StatementKind.DROP_VIEW, f"DROP VIEW {relation_name(former)}"))
     told = bookmark.told
     after = replace(
         bookmark,
@@ -59,9 +60,9 @@ def renaming(former: Name, request: Request, warehouse: Warehouse, suffix: str) 
         project=request.project or bookmark.project,
     )
     kept = replace(
-        statements.keep_bookmark(request),
+        statement_builders.keep_bookmark(request),
         bookmark=after.text(),
-        fence=statements.fence(request, after.refresh),
+        fence=statement_builders.fence(request, after.refresh),
     )
     return [*planned, kept]
 
@@ -98,4 +99,4 @@ def _move(state: Name, request: Request, warehouse: Warehouse) -> Statement:
             hint="Set ivm_state_schema so that the state stays in its schema.",
         )
     names = relation_name(state), relation_name(request.state)
-    return Statement(Kind.ALTER, f"ALTER TABLE {names[0]} RENAME TO {names[1]}")
+    return Statement(StatementKind.ALTER, f"ALTER TABLE {names[0]} RENAME TO {names[1]}")

@@ -11,8 +11,10 @@ from python_ivm.parse.parser import table_key
 from python_ivm.parse.views import View
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 from python_ivm.refresh.metadata.versions import CHANGE_FEED, has_change_feed
-from python_ivm.refresh.request import Request, Warehouse
-from python_ivm.refresh.statement import Kind, Refresh
+from python_ivm.refresh.metadata.warehouse import Warehouse
+from python_ivm.refresh.plan import Refresh
+from python_ivm.refresh.request import Request
+from python_ivm.refresh.statement import StatementKind
 from python_ivm.render.sources import relation_name
 from python_ivm.sources.clock import Instant
 from python_ivm.sources.history import Commit, DataFile, Detail
@@ -78,12 +80,12 @@ class SimulatedWarehouse:
     def imagine_refresh(self, request: Request, refresh: Refresh) -> None:
         """Let a model be refreshed as planned: those that read it are planned after it."""
         kinds = {statement.kind for statement in refresh.statements}
-        if Kind.BUILD in kinds:
+        if StatementKind.BUILD in kinds:
             self.imagine(request.state, request.model, replaced=True)
         elif refresh.strategy.merges:
             self.imagine(request.state, request.model, replaced=False)
         for statement in refresh.statements:
-            if statement.kind is Kind.CREATE_VIEW:
+            if statement.kind is StatementKind.CREATE_VIEW:
                 self._views[_key(request.view)] = statement.sql.partition("AS\n")[2]
 
     def imagine(self, parts: Name, by: str, *, replaced: bool) -> None:

@@ -10,7 +10,8 @@ from python_ivm.operate.records import Record, records
 from python_ivm.operate.unbuilt import unbuilt
 from python_ivm.parse.parser import table_key
 from python_ivm.refresh.metadata.versions import state_history
-from python_ivm.refresh.request import Request, Warehouse
+from python_ivm.refresh.metadata.warehouse import Warehouse
+from python_ivm.refresh.request import Request
 from python_ivm.sources.history import COMMITS_WITHOUT_JOB
 
 

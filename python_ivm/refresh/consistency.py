@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
-import sqlglot
-from sqlglot import exp
-
-from python_ivm.algebra.columns import Named
 from python_ivm.algebra.normalize import without_top_order
 from python_ivm.bind.binder import bind
 from python_ivm.bind.ties import known_kinds
 from python_ivm.bind.union_types import Types, known
 from python_ivm.errors import InvalidModel
-from python_ivm.functions.comparable import comparable
 from python_ivm.loops.run import LoopRun
 from python_ivm.parse import clock_calls as clock
 from python_ivm.parse.modifiers import without_order
 from python_ivm.parse.parser import (
-    DIALECT,
     parse,
     pin_versions,
     quoted_name,
@@ -30,26 +24,18 @@ from python_ivm.parse.parser import (
 from python_ivm.refresh.delays.replay import refuse_forgotten, told_runs, told_steps
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 from python_ivm.refresh.metadata.versions import state_history
+from python_ivm.refresh.metadata.warehouse import Warehouse
 from python_ivm.refresh.model import Model
-from python_ivm.refresh.request import Request, Warehouse
-from python_ivm.refresh.statements import QUERY, VIEW
-from python_ivm.render.renderer import Renderer, listed
+from python_ivm.refresh.request import Request
+from python_ivm.refresh.statement_builders import QUERY, VIEW
+from python_ivm.render.bag_comparison import Sampled, comparison
+from python_ivm.render.renderer import Renderer
 from python_ivm.render.sources import relation_name, source_relations, text
 from python_ivm.render.time_points import seen as seen_until
 from python_ivm.sources.clock import Clock, Instant
 from python_ivm.sources.history import SourceChange, SourceVersion
 from python_ivm.state.bookmark import Bookmark
 from python_ivm.state.layout import STEP
-from python_ivm.state.sum_types import SqlType, SumKind
-
-EXPECTED = "expected"
-ACTUAL = "actual"
-TOLERANCE = 1e-9
-"""How far two floating numbers may differ, relative to the larger one (and absolute below 1)."""
-
-
-Sampled = Callable[[Mapping[str, str]], exp.Expr]
-"""The condition on a view's columns, given with their types, that a sample's rows meet."""
 
 
 def consistency_query(
@@ -62,25 +48,26 @@ def consistency_query(
 
     The SQL is the user's text as of the state's build, its views replaced by their queries,
     pinned to the source versions and the time of the bookmark; it shares nothing with the
-    planner's rendering. Only where Spark may give several
-    results for the text (ties in a window's order, ``first()``) it is the planner's form of it,
-    which gives the one of them that the view shows. ORDER BY and LIMIT at the top are
-    left out on both sides: which rows a LIMIT keeps among equals is Spark's choice. A view that is
-    rebuilt in full is compared with its whole text: its state holds what that gave.
+    planner's rendering. Only where Spark may give several results for the text (ties in a window's
+    order, ``first()``) it is the planner's form of it, which gives the one of them that the view
+    shows. ORDER BY and LIMIT at the top are left out on both sides: which rows a LIMIT keeps among
+    equals is Spark's choice. A view that is rebuilt in full is compared with its whole text: its
+    state holds what that gave.
 
     Args:
         view: The public view's name.
         warehouse: Answers questions about tables.
         runs: Of a model that reads its own rows, how many of its last runs are replayed; None
             replays all since its build; of a log likewise. Each is computed from the rows that the
-            one before left,
-            so that all together show that the view follows from its sources' history.
+            one before left, so that all together show that the view follows from its sources'
+            history.
         sample: Which rows are compared; None means all.
 
     Returns:
         A query of the view's columns, ``expected_rows`` and ``actual_rows``: how many times the
-        query and the view have the row. Floating columns are compared up to :data:`TOLERANCE`,
-        within groups of rows that agree in all others. No row means that they are equal.
+        query and the view have the row. Floating columns are compared up to
+        ``bag_comparison.TOLERANCE``, within groups of rows that agree in all others. No row means
+        that they are equal.
 
     Raises:
         InvalidModel: If the view is not maintained, or was never built.
@@ -97,7 +84,7 @@ def consistency_query(
     model = _model(sql, warehouse)
     if model.program is not None:
         expected = without_order(_behind_loop(model, bookmark))[0]
-        return _comparison(expected, shown, columns, sample)
+        return comparison(expected, shown, columns, sample)
     return difference(sql, bookmark, shown, columns, warehouse, sample)
 
 
@@ -142,8 +129,8 @@ def difference(
         As :func:`consistency_query`.
     """
     if not bookmark.maintained:
-        return _comparison(_pinned(sql, bookmark), shown, columns, sample)
-    return _comparison(_expected(sql, bookmark, warehouse), shown, columns, sample)
+        return comparison(_pinned(sql, bookmark), shown, columns, sample)
+    return comparison(_expected(sql, bookmark, warehouse), shown, columns, sample)
 
 
 def _built(
@@ -189,7 +176,7 @@ def _at(model: Model, versions: Mapping[str, SourceVersion]) -> dict[str, Source
     """A model's sources at some versions."""
     return {
         key: replace(source, pre=versions[key], post=versions[key])
-        for key, source in model.current_versions().items()
+        for key, source in model.sources.current_versions().items()
     }
 
 
@@ -240,7 +227,7 @@ def _replay(
     for run in chosen:
         shown = pin_versions(body, {table_key(state): run.version})
         expected = _expected(sql, run.bookmark, warehouse)
-        differing = _comparison(expected, without_order(shown)[0], columns, sample)
+        differing = comparison(expected, without_order(shown)[0], columns, sample)
         parts.append(_of_refresh(run.bookmark.refresh, differing))
     return "\nUNION ALL\n".join(parts)
 
@@ -270,12 +257,12 @@ def _replayed_log(
             expected += f"\nEXCEPT ALL\nSELECT * FROM (\n{query}\n) AS before"
         step = run.bookmark.refresh
         actual = f"SELECT {names} FROM (\n{body}\n) AS log WHERE {STEP} = {step}"
-        differing = _comparison(expected, actual, shown, sample)
+        differing = comparison(expected, actual, shown, sample)
         parts.append(_of_refresh(step, differing))
     if runs is None:  # steps that were none have no rows
         numbers = ", ".join(str(run.bookmark.refresh) for run in told)
         every = f"SELECT {names} FROM (\n{body}\n) AS log WHERE"
-        others = _comparison(f"{every} FALSE", f"{every} {STEP} NOT IN ({numbers})", shown, sample)
+        others = comparison(f"{every} FALSE", f"{every} {STEP} NOT IN ({numbers})", shown, sample)
         parts.append(_of_refresh(0, others))
     return "\nUNION ALL\n".join(parts)
 
@@ -315,93 +302,3 @@ def _state_of(view: tuple[str, ...], body: str) -> tuple[str, ...]:
     if not tables:
         raise InvalidModel(f"{relation_name(view)} reads no table")
     return tables[0].parts
-
-
-def _comparison(
-    expected: str, actual: str, columns: Mapping[str, str], sample: Sampled | None
-) -> str:
-    """Both texts as CTEs under the view's column names, and the query of their difference."""
-    names = ", ".join(quoted_name((name,)) for name in columns)
-    ctes = ",\n".join(
-        f"{name} ({names}) AS (\n{sql}\n)" for name, sql in ((EXPECTED, expected), (ACTUAL, actual))
-    )
-    floating = [n for n, kind in columns.items() if SqlType.of(kind).kind is SumKind.FLOATING]
-    exact = [
-        Named(name, _comparable(exp.column(name, quoted=True), kind))
-        for name, kind in columns.items()
-        if name not in floating
-    ]
-    condition = sample(columns) if sample is not None else None
-    return f"WITH {ctes}\n{text(_difference(exact, floating, condition))}"
-
-
-def _comparable(column: exp.Column, kind: str) -> exp.Expr:
-    """A column as something that Spark can compare."""
-    return comparable(column, kind)
-
-
-def _difference(exact: list[Named], floating: list[str], condition: exp.Expr | None) -> exp.Expr:
-    """The groups of equal rows whose number, or whose floating values, differ."""
-    sides = {
-        side: _grouped(side, exact, floating, condition).subquery(side)
-        for side in (EXPECTED, ACTUAL)
-    }
-    names = [named.name for named in exact]
-    same = [exp.NullSafeEQ(this=_of(EXPECTED, n), expression=_of(ACTUAL, n)) for n in names]
-    select = exp.Select().from_(sides[EXPECTED])
-    select = select.join(
-        sides[ACTUAL], on=exp.and_(*same) if same else exp.true(), join_type="full"
-    )
-    shown = [
-        exp.alias_(exp.func("coalesce", _of(EXPECTED, n), _of(ACTUAL, n)), n, quoted=True)
-        for n in names
-    ]
-    counts = []
-    for side in (EXPECTED, ACTUAL):
-        number = exp.func("coalesce", _of(side, "__rows"), exp.Literal.number(0))
-        counts.append(exp.alias_(number, f"{side}_rows"))
-        if floating:
-            shown.append(exp.alias_(_of(side, "__floats"), f"{side}_values"))
-    different: exp.Expr = exp.Not(
-        this=exp.NullSafeEQ(this=_of(EXPECTED, "__rows"), expression=_of(ACTUAL, "__rows"))
-    )
-    if floating:
-        different = exp.or_(different, _floats_differ(len(floating)))
-    return select.select(*shown, *counts).where(different)
-
-
-def _grouped(
-    side: str, exact: list[Named], floating: list[str], condition: exp.Expr | None
-) -> exp.Select:
-    keys = [named.expression for named in exact]
-    items = [listed(named.expression, named.name) for named in exact]
-    items.append(exp.alias_(exp.Count(this=exp.Star()), "__rows"))
-    if floating:
-        values = exp.func("array", *(exp.cast(exp.column(n, quoted=True), "double")
-                                     for n in floating))  # fmt: skip
-        collected = exp.Anonymous(this="collect_list", expressions=[values])
-        items.append(
-            exp.alias_(exp.Anonymous(this="sort_array", expressions=[collected]), "__floats")
-        )
-    select = exp.Select().from_(exp.to_table(side)).select(*items)
-    if condition is not None:
-        select = select.where(condition.copy())
-    if keys:
-        return select.group_by(*(key.copy() for key in keys))
-    return select.having(exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(0)))
-
-
-def _floats_differ(width: int) -> exp.Expr:
-    """Whether two sorted arrays of rows of floating numbers differ somewhere by too much."""
-    lists = f"{EXPECTED}.__floats, {ACTUAL}.__floats"
-    close = (
-        f"(x <=> y OR COALESCE(ABS(x - y) <= {TOLERANCE} * GREATEST(ABS(x), ABS(y), 1D), FALSE))"
-    )
-    inner = f"FORALL(ZIP_WITH(a, b, (x, y) -> {close}), ok -> ok)"
-    return sqlglot.parse_one(
-        f"NOT COALESCE(FORALL(ZIP_WITH({lists}, (a, b) -> {inner}), ok -> ok), FALSE)", read=DIALECT
-    )
-
-
-def _of(side: str, name: str) -> exp.Column:
-    return exp.column(name, table=side, quoted=True)

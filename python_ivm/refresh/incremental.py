@@ -14,9 +14,9 @@ from python_ivm.optimize import COST_BASED, compiled, rewritten
 from python_ivm.optimize.context import Context
 from python_ivm.optimize.cost import Cost
 from python_ivm.qualify.schema import kind_of
-from python_ivm.refresh import statements
+from python_ivm.refresh import statement_builders
 from python_ivm.refresh.changed_keys import ChangedKeys
-from python_ivm.refresh.maintained import Maintained
+from python_ivm.refresh.maintainability import Maintained
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.reason import LOOP_RUN_ANEW, Reason
 from python_ivm.refresh.rounds_in_memory import InMemory
@@ -78,7 +78,9 @@ class Following:
             read: The changes of those sources that changed, and that the query reads.
         """
         model, layout = self.model, self.how.layout
-        cost = Cost(model, {source: change.rows for source, change in self.changes.items()})
+        cost = Cost(
+            model.statistics, {source: change.rows for source, change in self.changes.items()}
+        )
         answers = ChangedKeys(model, self.changes, cost, self.clock, layout.input, set(read))
         context = Context(
             partial(kind_of, model.schemas()),
@@ -106,7 +108,9 @@ class Following:
             return LOOP_RUN_ANEW  # Spark has no rule for its rounds
         statement = self._statement(replace(merge, rows=rows), cost)
         before = tuple(
-            replace(statements.run_loop(r), execution=cost.execution(*r.plans, merges=False))
+            replace(
+                statement_builders.run_loop(r), execution=cost.execution(*r.plans, merges=False)
+            )
             for r in rounds
         )
         return Followed(statement, _only(read, merge.follows), merge.rows, before)
@@ -133,7 +137,7 @@ class Following:
 
     def _statement(self, merge: Merge, cost: Cost) -> Statement:
         model = self.model
-        statement = statements.merge_statement(
+        statement = statement_builders.merge_statement(
             model.request, merge, self.changes, self.clock, model.found.version
         )
         return replace(statement, execution=cost.execution(merge.rows))
@@ -144,8 +148,8 @@ def recomputing(
 ) -> Statement:
     """The statement that recomputes the query, and writes the rows that differ."""
     version = model.found.version
-    statement = statements.merge_statement(model.request, merge, sources, clock, version)
-    return replace(statement, execution=Cost(model, {}).execution(merge.rows))
+    statement = statement_builders.merge_statement(model.request, merge, sources, clock, version)
+    return replace(statement, execution=Cost(model.statistics, {}).execution(merge.rows))
 
 
 def _only(changes: Mapping[str, SourceChange], sources: Collection[str]) -> dict[str, SourceChange]:

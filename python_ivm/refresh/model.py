@@ -18,7 +18,7 @@ from python_ivm.loops.recursive_sets import RecursiveSet, recursive_set
 from python_ivm.loops.run import LoopRun
 from python_ivm.parse.clock_calls import asked, at, calls
 from python_ivm.parse.loops import NOW
-from python_ivm.parse.marks import AS_OF_LAST, has_marks
+from python_ivm.parse.marks import has_marks
 from python_ivm.parse.parser import (
     DIALECT,
     TableReference,
@@ -34,29 +34,20 @@ from python_ivm.parse.session_settings import refuse_other_reading
 from python_ivm.parse.views import InlinedQuery, View, read
 from python_ivm.qualify.checks.determinism import check_deterministic
 from python_ivm.qualify.schema import Schemas, TableSchema
-from python_ivm.refresh.delays import ordering, own_rows, refusals
+from python_ivm.refresh.delays import own_rows, refusals
 from python_ivm.refresh.metadata import versions
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 from python_ivm.refresh.metadata.catalog import Catalog, same_name
-from python_ivm.refresh.metadata.redefined import is_still, said
+from python_ivm.refresh.metadata.model_sources import ModelSources
+from python_ivm.refresh.metadata.redefined import said
+from python_ivm.refresh.metadata.table_statistics import TableStatistics
+from python_ivm.refresh.options import Options, Output
 from python_ivm.refresh.reason import Reason, not_parsed
-from python_ivm.refresh.request import Options, Output, Request
+from python_ivm.refresh.request import Request
 from python_ivm.rows.kinds import ValueType
 from python_ivm.sources.clock import Clock, Instant
-from python_ivm.sources.history import (
-    BEFORE_ALL,
-    Change,
-    DataFile,
-    SourceChange,
-    SourceVersion,
-    Until,
-)
+from python_ivm.sources.history import SourceChange
 from python_ivm.state.bookmark import NOT_BUILT, Bookmark, Found, digest
-from python_ivm.state.layout import STATE
-
-_SIZES_LAST = 16
-"""After so many refreshes tables are asked for their sizes again, which takes jobs of Spark's for
-each that has changed."""
 
 
 class Model:
@@ -71,8 +62,8 @@ class Model:
         query_hash: Hash of the model's own text and of the settings that can change its result.
         asked: What the query asks of the clock.
         views: What is kept of each view that was taken apart, by key.
-        sizes: Bytes of tables, by name, as far as they were asked for.
-        point: Up to which value of a column that orders rows they are seen; None before the first.
+        sources: The versions of the tables, and what happened to them.
+        statistics: Their sizes and files, and those of the state.
         unread: Why the model's text cannot be read, though Spark can.
         named: Where the model names itself, and so reads its own rows as of the last refresh.
     """
@@ -98,10 +89,7 @@ class Model:
             Unsupported: If its result does not follow from its sources.
         """
         self.warehouse = warehouse
-        self.start = start
-        self.point: str | None = None
         self.found = found
-        self.sizes = _sizes(self.found.bookmark)
         self._catalog = Catalog(
             self.warehouse, request.settings, self.found.steady, previous=request.previous
         )
@@ -131,6 +119,20 @@ class Model:
         if self.asked:
             at(self.reading.text, self.instant)
         self.tables = self.reading.distinct_tables
+        self.sources = ModelSources(
+            self.tables,
+            self.reading.views,
+            warehouse,
+            self._catalog,
+            found,
+            request.options,
+            self.own_key,
+            self.delayed,
+            start,
+        )
+        self.statistics = TableStatistics(
+            request.state, self.tables, warehouse, self._catalog, found.bookmark
+        )
         self.views = {key: said(view) for key, view in self.reading.views.items()}
         refusals.refuse_reading_itself(self)
         refusals.refuse_log_of_itself(self)
@@ -214,7 +216,7 @@ class Model:
 
     def _given(self, node: Node, sources: Mapping[str, SourceChange] | None = None) -> str:
         """The query of what Spark gives to the loop."""
-        return given_query(node, sources or self.current_versions(), self.clock(None))
+        return given_query(node, sources or self.sources.current_versions(), self.clock(None))
 
     def _kinds(self, node: Node) -> list[ValueType]:
         return [ValueType.of(kind) for _, kind in self.warehouse.describe(self._given(node))]
@@ -263,135 +265,11 @@ class Model:
         asked = self.asked if among is None else among
         return bool(asked) and self.instant.differs(bookmark.instant, asked)
 
-    def unversioned(self) -> tuple[str, ...]:
-        """The sources that are no Delta tables, by planner key."""
-        current = self.current_versions()
-        return tuple(table.key for table in self.tables if table.key not in current)
-
-    def not_delta(self, key: str) -> Reason:
-        """Why no change of a source can be seen."""
-        why = self._catalog.opaque.get(key)
-        if why is not None:
-            text = f"{key} is a view that cannot be taken apart"
-            details = f"{why.rstrip('.')}; read the Delta tables below it"
-        else:
-            text = f"{key} is not a Delta table"
-            details = (
-                "so its changes cannot be read: read the Delta tables below it, or store it as one"
-            )
-        return Reason("SOURCE_NOT_DELTA", text, details=details)
-
     def changes_since(self, bookmark: Bookmark) -> dict[str, SourceChange] | Reason:
         """What happened to each source since a bookmark, or why that cannot be followed."""
         if self.unread is not None:
             return not_parsed(self.unread)
-        if bookmark.unversioned:
-            unversioned = self.unversioned()
-            if unversioned:
-                return self.not_delta(unversioned[0])
-            told = f"{', '.join(bookmark.unversioned)} can be followed now"
-            return Reason("NOW_MAINTAINED", told, False)
-        redefined = self.redefined(bookmark)
-        if redefined:
-            told = f"{', '.join(redefined)} is not the view that it was"
-            return Reason("VIEW_CHANGED", told, False)
-        changes: dict[str, SourceChange] = {}
-        for table in self.tables:
-            if table.key not in bookmark.sources:
-                return Reason("SOURCE_NEW", f"{table.key} was not read before")
-            if table.last:
-                seen = versions.seen_since(self.warehouse, table, bookmark.sources)
-                if isinstance(seen, Reason):
-                    return seen
-                changes[table.key] = self._with_names(table, seen)
-                continue
-            found = versions.change_since(
-                self.warehouse,
-                table.parts,
-                bookmark.sources[table.key],
-                table.key in self.found.steady,
-            )
-            if isinstance(found, Reason):
-                return found
-            changes[table.key] = self._with_names(table, self.up_to_point(table, found, bookmark))
-        for key, change in changes.items():
-            if change.change is Change.REPLACED:
-                return Reason("SOURCE_REPLACED", f"{key} was replaced as a whole")
-            column = (
-                versions.not_of_a_feed(self.warehouse, change.parts) if change.changed else None
-            )
-            if column is not None:
-                return versions.without_feed(change.parts, column)
-        return changes
-
-    def redefined(self, bookmark: Bookmark) -> list[str]:
-        """The views that are not what they were when the state was built."""
-        views = self.reading.views
-        changed = [k for k, v in views.items() if not is_still(v, bookmark.views.get(k, ""))]
-        return changed or [key for key in bookmark.views if key not in views]
-
-    def current_versions(self) -> dict[str, SourceChange]:
-        """The present version of each source that is a Delta table.
-
-        Raises:
-            InvalidModel: If a source does not exist.
-        """
-        found = versions.current_versions(
-            self.warehouse, [table for table in self.tables if not table.last]
-        )
-        for key, until in self.ordered.items():
-            if key in found:
-                point = replace(until, value=self.point)
-                found[key] = versions.seen_until(found[key], point)
-        for table in self.tables:
-            if table.last and table.key_now in found:
-                seen = self._seen_last(table)
-                found[table.key] = SourceChange(table.parts, seen, seen, Change.NONE)
-        return {
-            table.key: self._with_names(table, found[table.key])
-            for table in self.tables
-            if table.key in found
-        }
-
-    def up_to_point(
-        self, table: TableReference, change: SourceChange, bookmark: Bookmark
-    ) -> SourceChange:
-        """What of a source's change is seen up to the model's time point.
-
-        At another one than the bookmark's more of its rows are seen, and nothing else changed.
-        """
-        order = self.ordered.get(table.key)
-        if order is None:
-            return change
-        before, now = bookmark.sources[table.key].until, replace(order, value=self.point)
-        if before == now:
-            return versions.seen_until(change, now)
-        post = replace(change.post, until=now)
-        return replace(
-            change, pre=replace(post, until=before), post=post, change=Change.INSERTS, rows=None
-        )
-
-    @cached_property
-    def ordered(self) -> Mapping[str, Until]:
-        """The sources whose rows are taken by the values of a column, before the first one.
-
-        Empty unless ``ivm_step`` names a column, and the model's result depends on its steps.
-
-        Raises:
-            InvalidModel: If no source has the column, or if it is of no type that orders rows.
-        """
-        name = self.request.options.order
-        if name is None or not self.tables:
-            return {}
-        found = ordering.ordered_by(name, self.tables, self.warehouse, self.own_key)
-        return found if self.delayed or self.request.options.output is Output.INSERTED else {}
-
-    def _seen_last(self, table: TableReference) -> SourceVersion:
-        """The version of a table that the last step saw."""
-        bookmark = self.found.bookmark
-        if self.start or bookmark is None or bookmark.start:
-            return BEFORE_ALL
-        return bookmark.sources.get(table.key_now, BEFORE_ALL)
+        return self.sources.changes_since(bookmark)
 
     def schemas(self) -> Schemas:
         """The columns of the sources and of a loop, under the names that the planner gives them.
@@ -411,50 +289,6 @@ class Model:
             renamed = {named.get(name, name): kind for name, kind in columns.items()}
             found[table.key] = TableSchema(table.parts, renamed)
         return found
-
-    def is_state(self, source: str) -> bool:
-        """Whether a source is a state: the model's own, or one of a model that it reads."""
-        return source == STATE or source.removesuffix(AS_OF_LAST) in self._catalog.hidden
-
-    def size(self, source: str) -> int | None:
-        """A Delta table's size in bytes, maybe that of some refreshes ago; None if unknown."""
-        if source.startswith(f"{NOW}."):
-            return 0  # of rows that are at hand
-        parts = self.parts(source)
-        if parts is None:
-            return None
-        name = table_key(parts)
-        if name not in self.sizes:
-            detail = self.warehouse.detail(parts)
-            if detail is None or detail.bytes is None:
-                return None
-            self.sizes[name] = detail.bytes
-        return self.sizes[name]
-
-    def forget_sizes(self) -> None:
-        """Ask for the sizes of tables again, where they are needed."""
-        self.sizes = {}
-
-    def files(self, source: str) -> Sequence[DataFile] | None:
-        """A Delta table's files; None if they cannot be told cheaply, or are many."""
-        parts = self.parts(source)
-        return None if parts is None else self.warehouse.files(parts)
-
-    def parts(self, source: str) -> tuple[str, ...] | None:
-        """The name of a source of the plan, of which the model's own state is one."""
-        if source == STATE:
-            return self.request.state
-        return next((table.parts for table in self.tables if table.key == source), None)
-
-    def _with_names(self, table: TableReference, change: SourceChange) -> SourceChange:
-        # Of a table that has two feeds Spark takes one for another read of it.
-        two_feeds = any(other.last and other.key_now == table.key for other in self.tables)
-        by_path = table.last or two_feeds or table.key == self.own_key
-        return replace(
-            change,
-            stored=self._catalog.hidden.get(table.key_now, {}),
-            location=self.warehouse.location(table.parts) if by_path else "",
-        )
 
     def _own_places(self, parsed: exp.Query) -> list[TableReference]:
         own = self._catalog.full_name(self.request.view)
@@ -500,10 +334,3 @@ def query_hash(sql: str, settings: Mapping[str, str], options: Options) -> str:
     more = [options.output.value] if options.output is not Output.ROWS else []
     more += [f"step {options.order}"] if options.order is not None else []
     return digest(text, dict(settings), *previous, *more)
-
-
-def _sizes(bookmark: Bookmark | None) -> dict[str, int]:
-    """What the last refreshes asked; a table that grows is asked again before long."""
-    if bookmark is None or bookmark.refresh % _SIZES_LAST == 0:
-        return {}
-    return dict(bookmark.sizes)

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from python_ivm.errors import Unsupported
 from python_ivm.parse.parser import TableReference
 from python_ivm.refresh.metadata import versions
+from python_ivm.refresh.metadata.warehouse import Warehouse
+from python_ivm.refresh.options import Policy
 from python_ivm.refresh.reason import Reason
-from python_ivm.refresh.request import Policy, Request, Warehouse
+from python_ivm.refresh.request import Request
 from python_ivm.render.sources import relation_name
 
 _ALWAYS_WARN = frozenset(

@@ -8,7 +8,7 @@ from textwrap import shorten
 
 from python_ivm.algebra.nodes import ClockFilter
 from python_ivm.errors import InvalidModel, IvmError
-from python_ivm.refresh import policy, statements
+from python_ivm.refresh import policy, statement_builders
 from python_ivm.refresh.delays import start as own_start
 from python_ivm.refresh.delays.points import next_point
 from python_ivm.refresh.delays.steps import AsOf, TimePoint, next_commit
@@ -21,12 +21,14 @@ from python_ivm.refresh.lifecycle.ownership import (
     refuse_state_of_another_model,
 )
 from python_ivm.refresh.lifecycle.storing import stored_otherwise
-from python_ivm.refresh.maintained import Maintained
+from python_ivm.refresh.maintainability import Maintained
+from python_ivm.refresh.metadata.warehouse import Warehouse
+from python_ivm.refresh.options import OnConfigurationChange, Policy, StepMode
+from python_ivm.refresh.plan import Refresh, Strategy
 from python_ivm.refresh.planning.builds import refuse_duplicates
 from python_ivm.refresh.planning.recomputes import STATE_STAYS, Recomputes
 from python_ivm.refresh.reason import LOOP_RUN_ANEW, Reason, planner_error
-from python_ivm.refresh.request import OnConfigurationChange, Policy, Request, Step, Warehouse
-from python_ivm.refresh.statement import Refresh, Strategy
+from python_ivm.refresh.request import Request
 from python_ivm.render.sources import relation_name
 from python_ivm.sources.history import Change, SourceChange, known_sum
 from python_ivm.state.bookmark import Bookmark, Told, build_time, telling, timings
@@ -77,7 +79,7 @@ class Planner(Recomputes):
     def plan(self, forced: Reason | None, rebuild: bool) -> Refresh:
         """The refresh: see :func:`plan_refresh`."""
         refresh = self._recorded(self._plan(forced, rebuild))
-        if self.model.ordered and any(s.writes_data for s in refresh.statements):
+        if self.model.sources.ordered and any(s.writes_data for s in refresh.statements):
             refresh = replace(refresh, again=not self.request.partial)
             refresh = refresh.noted(self.noted, refresh.reason) if self.noted else refresh
         if not self.told:
@@ -122,7 +124,7 @@ class Planner(Recomputes):
         taken = taken_over(self.model, bookmark) if bookmark is not None else None
         if taken is not None and not self.request.full_refresh:
             bookmark, self.differs = taken.bookmark, taken.differs
-            self.altered.append(statements.keep_text(self.request, self.model.reading.text))
+            self.altered.append(statement_builders.keep_text(self.request, self.model.reading.text))
         if bookmark is not None and self._is_another_query(bookmark):
             return self._query_changed(bookmark, forced, rebuild)
         if bookmark is not None and own_start.is_begun(self.request, found):
@@ -143,7 +145,7 @@ class Planner(Recomputes):
 
     def _kept_up(self, bookmark: Bookmark, forced: Reason | None, rebuild: bool) -> Refresh:
         """Of a state that stands: what its sources did decides."""
-        if self.model.ordered and not self._to_next_point(bookmark):
+        if self.model.sources.ordered and not self._to_next_point(bookmark):
             nothing = self.model.changes_since(bookmark)
             told = f"no value of {self.request.options.order} is pending"
             return self._noop(told, bookmark, {} if isinstance(nothing, Reason) else nothing)
@@ -158,7 +160,7 @@ class Planner(Recomputes):
             forced = _CUT_OFF
         if forced is not None:
             return self._recompute(forced, bookmark, rebuild)
-        by_source = self.request.options.step is Step.COMMIT or bool(self.model.ordered)
+        by_source = self.request.options.step is StepMode.COMMIT or bool(self.model.sources.ordered)
         delayed = self.model.delayed_keys if by_source else ()  # which are no commits of sources
         moved = any(change.changed for key, change in changes.items() if key not in delayed)
         moved = moved or self.model.clock_moved(bookmark)
@@ -172,7 +174,7 @@ class Planner(Recomputes):
     def _to_next_point(self, bookmark: Bookmark) -> bool:
         """See more of sources whose rows have an order; False if no step is pending."""
         point = next_point(self.model, bookmark)
-        self.model.point = point.value
+        self.model.sources.point = point.value
         self.stepping = point.pending
         if point.late and point.value is not None:
             order = self.request.options.order
@@ -181,7 +183,11 @@ class Planner(Recomputes):
 
     def _next_step(self, bookmark: Bookmark) -> TimePoint | None:
         """The time point that is next, if there is more than one."""
-        if self.request.options.step is Step.REFRESH or self.stepping or self.differs is not None:
+        if (
+            self.request.options.step is StepMode.REFRESH
+            or self.stepping
+            or self.differs is not None
+        ):
             return None
         step = next_commit(self.model, bookmark)
         return step if step is not None and step.more else None
@@ -209,7 +215,10 @@ class Planner(Recomputes):
         )
         if refresh.strategy is Strategy.FULL:
             return refresh
-        view = (*statements.drop_table(self.request), statements.create_view(self.request, text))
+        view = (
+            *statement_builders.drop_table(self.request),
+            statement_builders.create_view(self.request, text),
+        )
         refresh = replace(refresh, statements=(*refresh.statements, *view))
         return refresh.noted(told, "VIEW_MISSING")
 
@@ -225,7 +234,7 @@ class Planner(Recomputes):
             told = "the query was checked; --empty and --sample leave a built view as it is"
             warning = self._former_columns(columns)
             return Refresh(Strategy.NOOP, "PARTIAL", told, warning=warning)
-        properties = {**self.request.properties, statements.STAND_IN: "true"}
+        properties = {**self.request.properties, statement_builders.STAND_IN: "true"}
         request = replace(self.request, storage=Storage(), properties=properties)
         sql = self.model.reading.text if self.model.delayed else request.sql
         body = self.warehouse.stand_in(sql)
@@ -233,8 +242,8 @@ class Planner(Recomputes):
             columns.append(STEP)
             body = with_step(body)
         planned = [
-            *statements.create_schema(request),
-            *statements.plain_statements(request, sql, body, columns, None, 0),
+            *statement_builders.create_schema(request),
+            *statement_builders.plain_statements(request, sql, body, columns, None, 0),
         ]
         told = "built by --empty or --sample; the next run builds it from all rows"
         return Refresh(Strategy.FULL, "PARTIAL", told, tuple(planned), sentence=told)
@@ -244,7 +253,7 @@ class Planner(Recomputes):
         found = self.model.found
         if found.bookmark is not None or found.newer:
             return False
-        return statements.STAND_IN in self.warehouse.properties(self.request.state)
+        return statement_builders.STAND_IN in self.warehouse.properties(self.request.state)
 
     def _former_columns(self, columns: list[str]) -> str | None:
         """What to warn of where the query has other columns than the view that stands."""
@@ -325,7 +334,7 @@ class Planner(Recomputes):
         self, told: str, bookmark: Bookmark, changes: Mapping[str, SourceChange]
     ) -> Refresh:
         """No row to write, but the next bookmark."""
-        moved = self._committed(statements.keep_bookmark(self.request), bookmark, changes)
+        moved = self._committed(statement_builders.keep_bookmark(self.request), bookmark, changes)
         return Refresh(Strategy.NOOP, "UNCHANGED", told, (*self.altered, moved))
 
     def _incremental(self, bookmark: Bookmark, changes: dict[str, SourceChange]) -> Refresh:

@@ -20,7 +20,7 @@ from python_ivm.errors import NotYetImplemented
 from python_ivm.functions.comparable import is_comparable, may_leave_ties
 from python_ivm.parse.parser import DIALECT, quoted_name
 from python_ivm.refresh.model import Model
-from python_ivm.refresh.statements import state_query
+from python_ivm.refresh.statement_builders import state_query
 from python_ivm.render.questions import probe_query
 from python_ivm.render.renderer import Renderer
 from python_ivm.render.sources import source_relations
@@ -56,7 +56,7 @@ class Questions:
 
     @cached_property
     def _current(self) -> dict[str, SourceChange]:
-        return self.model.current_versions()
+        return self.model.sources.current_versions()
 
     def arguments(self, query: Query) -> dict[str, Mapping[str, str]]:
         """The types that decide the layout: by relation and name of an aggregate's argument."""

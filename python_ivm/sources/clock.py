@@ -71,12 +71,10 @@ def reading(kind: str) -> exp.Placeholder:
 
 def before(expression: exp.Expr) -> exp.Expr:
     """The expression by the clock at the last refresh."""
-    return _renamed(expression, _BEFORE)
-
-
-def after(expression: exp.Expr) -> exp.Expr:
-    """The expression by the clock at this refresh."""
-    return _renamed(expression, "")
+    copied = expression.copy()
+    for place in copied.find_all(exp.Placeholder):
+        place.set("this", place.name.removesuffix(_BEFORE) + _BEFORE)
+    return copied
 
 
 def with_literals(tree: Tree, literals: Mapping[str, exp.Expr]) -> Tree:
@@ -84,13 +82,6 @@ def with_literals(tree: Tree, literals: Mapping[str, exp.Expr]) -> Tree:
     copied = tree.copy()
     for place in list(copied.find_all(exp.Placeholder)):
         place.replace(literals[place.name].copy())
-    return copied
-
-
-def _renamed(expression: exp.Expr, suffix: str) -> exp.Expr:
-    copied = expression.copy()
-    for place in copied.find_all(exp.Placeholder):
-        place.set("this", place.name.removesuffix(_BEFORE) + suffix)
     return copied
 
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from python_ivm.algebra.normal_form import normal_forms
 from python_ivm.explain import maintenance_graph
-from python_ivm.refresh.maintained import Maintained, maintained
+from python_ivm.refresh.maintainability import Maintained, maintained
 from python_ivm.refresh.model import Model
+from python_ivm.refresh.plan import Refresh, Strategy
 from python_ivm.refresh.request import Request
-from python_ivm.refresh.statement import Kind, Refresh, Strategy
+from python_ivm.refresh.statement import StatementKind
 from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.render.plan_text import tree
 from python_ivm.sources.history import Commit
@@ -60,7 +61,7 @@ class Example:
         """The first build and the refresh after the change."""
         catalog = Catalog()
         first = plan_refresh(self.request(), catalog)
-        build = next(s for s in first.statements if s.kind is Kind.BUILD)
+        build = next(s for s in first.statements if s.kind is StatementKind.BUILD)
         catalog.commits["revenue__ivm_state"] = [
             Commit(0, "state-0", "CREATE TABLE AS SELECT", user_metadata=build.bookmark)
         ]
@@ -80,14 +81,14 @@ class Example:
             "model": lambda: _sql(self.sql),
             "graphs": self.graphs,
             "plan": lambda: f"```text\n{self.plan()}\n```",
-            "state": lambda: _sql(statement(first, Kind.BUILD)),
-            "view": lambda: _sql(statement(first, Kind.CREATE_VIEW)),
-            "merge": lambda: _sql(statement(second, Kind.MERGE)),
+            "state": lambda: _sql(statement(first, StatementKind.BUILD)),
+            "view": lambda: _sql(statement(first, StatementKind.CREATE_VIEW)),
+            "merge": lambda: _sql(statement(second, StatementKind.MERGE)),
         }
         return "\n\n".join(shown[part]() for part in self.show)
 
 
-def statement(refresh: Refresh, kind: Kind) -> str:
+def statement(refresh: Refresh, kind: StatementKind) -> str:
     """The SQL of a refresh's first statement of a kind."""
     return next(s.sql for s in refresh.statements if s.kind is kind)
 

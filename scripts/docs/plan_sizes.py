@@ -9,7 +9,7 @@ from itertools import pairwise
 import sqlglot
 from sqlglot import exp
 
-from python_ivm.refresh.statement import Kind
+from python_ivm.refresh.statement import StatementKind
 from scripts.docs.examples import UPDATE, Example, statement
 
 OPERATORS = (exp.Select, exp.SetOperation, exp.Join, exp.Table)
@@ -24,7 +24,7 @@ def growth() -> str:
     ]
     for depth in range(1, 9):
         query = nested_aggregates(depth)
-        merge = statement(Example(query, {"orders": UPDATE}).refreshes()[1], Kind.MERGE)
+        merge = statement(Example(query, {"orders": UPDATE}).refreshes()[1], StatementKind.MERGE)
         ctes, reads = _inlined(merge, exp.Table)
         selects = _inlined(merge, exp.Select)[1]
         lines.append(f"| {depth} | {len(merge)} | {ctes} | {reads} | {selects} |")
@@ -46,7 +46,7 @@ def join_growth() -> str:
         row = [str(number)]
         for query in (f"select o1.id from {rest}", f"select o1.id from {joined}"):
             changed = "returns" if query.endswith(rest) else "orders"
-            merge = statement(Example(query, {changed: UPDATE}).refreshes()[1], Kind.MERGE)
+            merge = statement(Example(query, {changed: UPDATE}).refreshes()[1], StatementKind.MERGE)
             row += [str(len(merge)), str(_inlined(merge, exp.Table)[1])]
         lines.append(f"| {' | '.join(row)} |")
     return "\n".join(lines)
@@ -72,7 +72,9 @@ def nested_aggregates(depth: int) -> str:
 
 def plan_size(query: str, changed: Sequence[str]) -> tuple[int, int]:
     """The MERGE's characters, and its operators with every CTE inlined, for changed tables."""
-    merge = statement(Example(query, dict.fromkeys(changed, UPDATE)).refreshes()[1], Kind.MERGE)
+    merge = statement(
+        Example(query, dict.fromkeys(changed, UPDATE)).refreshes()[1], StatementKind.MERGE
+    )
     return len(merge), _inlined(merge, OPERATORS)[1]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from dbt_common.exceptions import DbtRuntimeError
 
 from python_ivm.operate.maintenance import Maintenance
-from python_ivm.refresh.request import Options
+from python_ivm.refresh.options import Options
 from tests.planner.lake import Lake
 
 MODELS = {

@@ -7,13 +7,14 @@ from collections.abc import Mapping
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.sparkivm.bridge import refresher
+from dbt.adapters.sparkivm.bridge import refresher, spark_errors
 from dbt.adapters.sparkivm.bridge.refresher import Refresher
 from dbt.adapters.sparkivm.bridge.warehouse import Row, SparkWarehouse
 from python_ivm.errors import Conflict
+from python_ivm.refresh.plan import Refresh, Strategy
 from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import Request
-from python_ivm.refresh.statement import Kind, Refresh, Statement, Strategy
+from python_ivm.refresh.statement import Statement, StatementKind
 from python_ivm.state.rows import COLLISION
 
 REQUEST = Request("m", "select 1", ("s", "m"), ("s", "m__ivm_state"))
@@ -43,7 +44,11 @@ class Run:
     """
 
     def __init__(
-        self, monkeypatch: pytest.MonkeyPatch, kind: Kind, *errors: str, recomputes: bool = False
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        kind: StatementKind,
+        *errors: str,
+        recomputes: bool = False,
     ) -> None:
         self.errors = list(errors)
         self.forced: list[str | None] = []
@@ -73,8 +78,8 @@ class Run:
         return Refresher(self.query, Conf(), warehouse, lambda: None).refresh(REQUEST).refresh
 
 
-@pytest.mark.parametrize("kind", [Kind.MERGE, Kind.TUNE])
-def test_a_lost_race_is_run_again(monkeypatch: pytest.MonkeyPatch, kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [StatementKind.MERGE, StatementKind.TUNE])
+def test_a_lost_race_is_run_again(monkeypatch: pytest.MonkeyPatch, kind: StatementKind) -> None:
     """Of a TUNE it was an error."""
     run = Run(monkeypatch, kind, CONFLICT, CONFLICT)
     assert run.refresh().strategy is Strategy.INCREMENTAL
@@ -83,32 +88,32 @@ def test_a_lost_race_is_run_again(monkeypatch: pytest.MonkeyPatch, kind: Kind) -
 
 def test_who_loses_every_race_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(Conflict, match="keeps refreshing"):
-        Run(monkeypatch, Kind.MERGE, *[CONFLICT] * 3).refresh()
+        Run(monkeypatch, StatementKind.MERGE, *[CONFLICT] * 3).refresh()
 
 
 def test_a_gap_that_shows_at_the_last_attempt_is_rebuilt(monkeypatch: pytest.MonkeyPatch) -> None:
     """The user was told of another run instead."""
-    run = Run(monkeypatch, Kind.MERGE, CONFLICT, CONFLICT, FEED_GAP)
+    run = Run(monkeypatch, StatementKind.MERGE, CONFLICT, CONFLICT, FEED_GAP)
     assert run.refresh().reason == "CHANGE_FEED_GAP"
     assert run.forced == [None, None, None, "CHANGE_FEED_GAP"]
 
 
 def test_what_cannot_be_recomputed_either_is_rebuilt(monkeypatch: pytest.MonkeyPatch) -> None:
     collision = f"an error: {COLLISION}"
-    run = Run(monkeypatch, Kind.MERGE, FEED_GAP, collision, recomputes=True)
+    run = Run(monkeypatch, StatementKind.MERGE, FEED_GAP, collision, recomputes=True)
     assert run.refresh().strategy is Strategy.FULL
     assert run.forced == [None, "CHANGE_FEED_GAP", "CHANGE_FEED_GAP"]
 
 
 def test_after_a_lost_race_what_changed_is_followed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """The view was recomputed once more, though the other run had got behind the gap."""
-    run = Run(monkeypatch, Kind.MERGE, FEED_GAP, CONFLICT, recomputes=True)
+    run = Run(monkeypatch, StatementKind.MERGE, FEED_GAP, CONFLICT, recomputes=True)
     assert run.refresh().reason == "CHANGED"
     assert run.forced == [None, "CHANGE_FEED_GAP", None]
 
 
 def test_a_gap_that_is_still_there_after_a_lost_race(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = Run(monkeypatch, Kind.MERGE, FEED_GAP, CONFLICT, FEED_GAP, recomputes=True)
+    run = Run(monkeypatch, StatementKind.MERGE, FEED_GAP, CONFLICT, FEED_GAP, recomputes=True)
     assert run.refresh().strategy is Strategy.RECOMPUTE
     assert run.forced == [None, "CHANGE_FEED_GAP"] * 2
 
@@ -126,28 +131,28 @@ def test_a_gap_that_is_still_there_after_a_lost_race(monkeypatch: pytest.MonkeyP
     ],
 )
 def test_rounds_that_fill_the_memory_are_too_many(sql: str, error: str, found: bool) -> None:
-    planned = Refresh(Strategy.INCREMENTAL, "CHANGED", "", (Statement(Kind.MERGE, sql),))
-    reason = refresher._too_many_rounds(planned, error)
+    planned = Refresh(Strategy.INCREMENTAL, "CHANGED", "", (Statement(StatementKind.MERGE, sql),))
+    reason = spark_errors.too_many_rounds(planned, error)
     assert (reason is not None and reason.code == "RECURSION_LIMIT") == found
 
 
 @pytest.mark.parametrize("limit", ["LEVEL", "ROW"])
 def test_a_change_without_an_end_is_recomputed(limit: str) -> None:
-    reason = refresher._fallback(f"[RECURSION_{limit}_LIMIT_EXCEEDED] reached")
+    reason = spark_errors.fallback(f"[RECURSION_{limit}_LIMIT_EXCEEDED] reached")
     assert reason is not None
     assert reason.code == "RECURSION_LIMIT"
 
 
 @pytest.mark.parametrize("told", ["java.lang.OutOfMemoryError: heap", "exited with code 52"])
 def test_a_change_that_fills_an_executors_memory_is_recomputed(told: str) -> None:
-    reason = refresher._fallback(f"Job aborted due to stage failure: Task 1 in stage 2.0: {told}")
+    reason = spark_errors.fallback(f"Job aborted due to stage failure: Task 1 in stage 2.0: {told}")
     assert reason is not None
     assert reason.code == "OUT_OF_MEMORY"
-    assert refresher._fallback("Command exited with code 521") is None
+    assert spark_errors.fallback("Command exited with code 521") is None
 
 
 def test_no_rebuild_follows_where_a_privilege_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = Run(monkeypatch, Kind.MERGE, "[INSUFFICIENT_PERMISSIONS] no. SQLSTATE: 42501")
+    run = Run(monkeypatch, StatementKind.MERGE, "[INSUFFICIENT_PERMISSIONS] no. SQLSTATE: 42501")
     with pytest.raises(DbtRuntimeError, match="INSUFFICIENT_PERMISSIONS"):
         run.refresh()
     assert run.forced == [None]
@@ -155,7 +160,7 @@ def test_no_rebuild_follows_where_a_privilege_is_missing(monkeypatch: pytest.Mon
 
 def test_a_full_disk_is_told_and_no_rebuild_follows(monkeypatch: pytest.MonkeyPatch) -> None:
     error = "[INTERNAL_ERROR] in a task: No space left on device SQLSTATE: XX000"
-    run = Run(monkeypatch, Kind.MERGE, error)
+    run = Run(monkeypatch, StatementKind.MERGE, error)
     with pytest.raises(DbtRuntimeError) as failed:
         run.refresh()
     assert run.forced == [None]

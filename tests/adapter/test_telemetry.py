@@ -25,7 +25,7 @@ from dbt.adapters.sparkivm.telemetry.openlineage import OpenLineage
 from dbt.adapters.sparkivm.telemetry.otel import Otel
 from python_ivm.errors import Unsupported
 from python_ivm.refresh.request import Request
-from python_ivm.refresh.statement import Kind
+from python_ivm.refresh.statement import StatementKind
 from tests.helpers.dbt_project import DbtProject
 
 REQUEST = Request("sums", "select 'sesame'", ("shop", "sums"), ("shop", "sums__ivm_state"))
@@ -85,7 +85,7 @@ def events(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
 def refresh(*names: str, fails: Exception | None = None) -> RefreshResponse:
     told = response()
     with observing.observed(names, REQUEST, HOST) as refreshing:
-        with refreshing.statement(Kind.MERGE):
+        with refreshing.statement(StatementKind.MERGE):
             if fails is not None:
                 raise fails
         refreshing.response = told

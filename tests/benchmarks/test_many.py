@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 
 from benchmarks import many
-from python_ivm.refresh.statement import Strategy
+from python_ivm.refresh.plan import Strategy
 from tests.planner.lake import Lake
 
 COLUMNS = dict.fromkeys(("k", "v", "w", "g"), "bigint")

@@ -26,9 +26,11 @@ from python_ivm.parse.modifiers import without_order
 from python_ivm.parse.parser import DIALECT
 from python_ivm.parse.views import View as SourceView
 from python_ivm.refresh.consistency import one_of_several
+from python_ivm.refresh.options import Options
+from python_ivm.refresh.plan import Refresh, Strategy
 from python_ivm.refresh.reason import Reason
-from python_ivm.refresh.request import Options, Request
-from python_ivm.refresh.statement import Kind, Refresh, Statement, Strategy
+from python_ivm.refresh.request import Request
+from python_ivm.refresh.statement import Statement, StatementKind
 from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.render.renderer import union_all
 from python_ivm.rows.circuit import Result
@@ -49,12 +51,12 @@ _LOWEST_MODE = """create macro lowest_mode(x) as list_min(list_transform(
 _FEEDS = ("table_changes", "table_changes_by_path")
 
 _OPERATIONS = {
-    Kind.BUILD: "CREATE OR REPLACE TABLE AS SELECT",
-    Kind.INSERT: "WRITE",
-    Kind.REWRITE: "WRITE",
-    Kind.MERGE: "MERGE",
+    StatementKind.BUILD: "CREATE OR REPLACE TABLE AS SELECT",
+    StatementKind.INSERT: "WRITE",
+    StatementKind.REWRITE: "WRITE",
+    StatementKind.MERGE: "MERGE",
 }
-_MODES = {Kind.INSERT: "Append", Kind.REWRITE: "Overwrite"}
+_MODES = {StatementKind.INSERT: "Append", StatementKind.REWRITE: "Overwrite"}
 
 
 class Lake:
@@ -211,15 +213,19 @@ class Lake:
         state = f"{model}__ivm_state"
         if statement.loop is not None:
             self.show_loop(statement.loop)
-        elif statement.kind is Kind.REWRITE:
+        elif statement.kind is StatementKind.REWRITE:
             self._rewrite(state, statement.sql)
-        elif statement.kind not in (Kind.KEEP_VIEW, Kind.TUNE, Kind.ALTER):
+        elif statement.kind not in (
+            StatementKind.KEEP_VIEW,
+            StatementKind.TUNE,
+            StatementKind.ALTER,
+        ):
             self.db.execute(self.duck(statement.sql))
-        if statement.kind is Kind.CREATE_VIEW:
+        if statement.kind is StatementKind.CREATE_VIEW:
             self._note_view(model, statement.sql)
-        if statement.kind is Kind.BUILD:
+        if statement.kind is StatementKind.BUILD:
             self.kept[state] = _properties(statement.sql)
-        if statement.kind is Kind.ALTER and "TBLPROPERTIES" in statement.sql:
+        if statement.kind is StatementKind.ALTER and "TBLPROPERTIES" in statement.sql:
             self.kept.setdefault(state, {}).update(_properties(statement.sql))
         if statement.writes_data:
             commits = self.commits.setdefault(state, [])
@@ -279,7 +285,7 @@ class Lake:
         self.db.execute(f"delete from s.{state}")
         self.db.execute(f"insert into s.{state} by name from written")
 
-    def _keep_version(self, state: str, version: int, kind: Kind) -> dict[str, str]:
+    def _keep_version(self, state: str, version: int, kind: StatementKind) -> dict[str, str]:
         """Keep a state's contents and, where it was not replaced, what changed; the metrics."""
         self.types[state] = {n: _spark_type(t) for n, t, *_ in
                              self.db.execute(f"describe s.{state}").fetchall()}  # fmt: skip
@@ -292,10 +298,12 @@ class Lake:
                 ("insert", version, version - 1),
             )
             for unless in [
-                f' except all from s."{state}@{second}"' if kind is not Kind.REWRITE else ""
+                f' except all from s."{state}@{second}"'
+                if kind is not StatementKind.REWRITE
+                else ""
             ]
         ]
-        if kind is Kind.BUILD:
+        if kind is StatementKind.BUILD:
             return {}
         body = " union all ".join(parts)
         self.db.execute(f'create or replace table s."{state}@feed{version}" as {body}')
@@ -304,7 +312,7 @@ class Lake:
             "count(*) filter (_change_type = 'delete') "
             f'from s."{state}@feed{version}"'
         ).fetchone()
-        if kind is Kind.REWRITE:
+        if kind is StatementKind.REWRITE:
             return {"numOutputRows": str(counts[0])}
         names = ("numTargetRowsInserted", "numTargetRowsDeleted", "numTargetRowsUpdated")
         return dict(zip(names, map(str, (*counts, 0)), strict=True))

@@ -10,7 +10,8 @@ import sqlglot
 from sqlglot import exp
 
 from python_ivm.optimize.cost import Execution
-from python_ivm.refresh.statement import Refresh, Statement, Strategy
+from python_ivm.refresh.plan import Refresh, Strategy
+from python_ivm.refresh.statement import Statement
 from python_ivm.refresh.strategy import plan_refresh
 from tests.planner.compare import assert_same
 from tests.planner.lake import Lake, Row, bag

@@ -10,8 +10,8 @@ import pytest
 from python_ivm.errors import InvalidModel, NotYetImplemented, Unsupported
 from python_ivm.parse.parser import parse
 from python_ivm.qualify.checks.user_functions import check_user_functions
-from python_ivm.refresh.request import Options
-from python_ivm.refresh.statement import Strategy
+from python_ivm.refresh.options import Options
+from python_ivm.refresh.plan import Strategy
 from tests.planner.compare import assert_same
 from tests.planner.lake import Lake
 from tests.planner.stories import View

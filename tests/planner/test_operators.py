@@ -16,7 +16,7 @@ from python_ivm.optimize.context import Context
 from python_ivm.optimize.cost import Cost
 from python_ivm.refresh import incremental
 from python_ivm.refresh.changed_keys import ChangedKeys
-from python_ivm.refresh.statement import Strategy
+from python_ivm.refresh.plan import Strategy
 from python_ivm.state.merge import Merge
 from tests.planner.compare import assert_same
 from tests.planner.lake import Lake

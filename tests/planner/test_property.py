@@ -12,7 +12,7 @@ from hypothesis import currently_in_test_context, given, note, reject, settings
 
 from python_ivm.optimize import predicate_ordering
 from python_ivm.optimize.cost import Cost
-from python_ivm.refresh.statement import Refresh, Strategy
+from python_ivm.refresh.plan import Refresh, Strategy
 from python_ivm.sources.history import Detail
 from python_ivm.state.timings import Expected, Timings
 from tests.planner.cases import MODEL, VIEW, Case, Round, apply, cases

@@ -13,7 +13,7 @@ from python_ivm.bind.binder import bind
 from python_ivm.errors import InvalidModel
 from python_ivm.parse.parser import parse
 from python_ivm.qualify.schema import Schemas, TableSchema
-from python_ivm.refresh.statement import Strategy
+from python_ivm.refresh.plan import Strategy
 from python_ivm.refresh.strategy import plan_refresh
 from tests.planner.compare import assert_same
 from tests.planner.lake import Lake, instant

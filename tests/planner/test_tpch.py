@@ -13,7 +13,7 @@ import pytest
 
 from integration_tests.tpcds.texts import spark_type
 from integration_tests.tpch import load
-from python_ivm.refresh.statement import Strategy
+from python_ivm.refresh.plan import Strategy
 from tests.planner.lake import Lake
 from tests.tpcds.data import Shooter, aims
 from tests.tpcds.test_on_duckdb import compare

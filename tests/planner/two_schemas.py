@@ -10,8 +10,10 @@ from sqlglot import exp
 
 from python_ivm.parse.parser import DIALECT
 from python_ivm.refresh.lifecycle.cloned import plan_clone, plan_table_clone
-from python_ivm.refresh.request import Options, Request
-from python_ivm.refresh.statement import Kind, Refresh, Statement
+from python_ivm.refresh.options import Options
+from python_ivm.refresh.plan import Refresh
+from python_ivm.refresh.request import Request
+from python_ivm.refresh.statement import Statement, StatementKind
 from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.sources.history import Commit
 from tests.planner.lake import Lake, bag
@@ -51,12 +53,12 @@ class TwoSchemas(Lake):
         planned = plan_clone(self.request_in_ci(name, "", **request), ("s", name), self)
         assert planned is not None
         for statement in planned.statements:
-            if statement.kind is Kind.DROP_STATE:
+            if statement.kind is StatementKind.DROP_STATE:
                 del self.commits[_inner((CI, f"{name}__ivm_state"))]
             else:
                 self._clone(f"{name}__ivm_state", planned.of.version.version, statement)
         view = f"CREATE OR REPLACE VIEW {CI}.{name} AS\n{planned.view}"
-        self.execute(_inner((CI, name)), Statement(Kind.CREATE_VIEW, view))
+        self.execute(_inner((CI, name)), Statement(StatementKind.CREATE_VIEW, view))
         return list(planned.statements)
 
     def _clone(self, name: str, version: int, statement: Statement) -> None:

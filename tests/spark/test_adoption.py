@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dbt.adapters.sparkivm.bridge.refresher import Refresher
-from python_ivm.refresh.statement import Kind
+from python_ivm.refresh.statement import StatementKind
 from tests.helpers.dbt_project import DbtProject
 from tests.spark.test_operations import told
 from tests.spark.test_preview import IVM, SOURCES, cli, make
@@ -98,8 +98,12 @@ def test_a_table_of_older_versions_is_followed_from_there(project: DbtProject) -
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("done", [None, Kind.BUILD, Kind.DROP_TABLE, Kind.CREATE_VIEW])
-def test_killed(project: DbtProject, monkeypatch: pytest.MonkeyPatch, done: Kind | None) -> None:
+@pytest.mark.parametrize(
+    "done", [None, StatementKind.BUILD, StatementKind.DROP_TABLE, StatementKind.CREATE_VIEW]
+)
+def test_killed(
+    project: DbtProject, monkeypatch: pytest.MonkeyPatch, done: StatementKind | None
+) -> None:
     """After the last statement that was done; whoever reads the name has its rows but for one."""
     before = rows(switched(project))
     run = Refresher.run
@@ -112,7 +116,7 @@ def test_killed(project: DbtProject, monkeypatch: pytest.MonkeyPatch, done: Kind
     monkeypatch.setattr(Refresher, "run", killed)
     assert cli(project, "adopt", "--select", "sums").exit_code != 0
     monkeypatch.undo()
-    if done is not Kind.DROP_TABLE:
+    if done is not StatementKind.DROP_TABLE:
         assert rows(project) == before
     result = project.run("--select", "sums")
     assert rows(project)["sums"] == before["sums"]

@@ -17,7 +17,7 @@ from dbt.adapters.sparkivm.connection import session
 from python_ivm.optimize import cost
 from python_ivm.optimize.cost import Execution
 from python_ivm.refresh import changed_keys
-from python_ivm.refresh.model import Model
+from python_ivm.refresh.metadata.table_statistics import TableStatistics
 from python_ivm.refresh.planning import commits
 from tests.planner.optimize.bounds import is_bounded, one_of
 from tests.spark import workbench
@@ -99,7 +99,7 @@ def test_small_refreshes_are_interpreted_and_large_reads_bounded(
     assert settings() == USUAL
     assert dictionaries() is None
 
-    monkeypatch.setattr(Model, "size", lambda self, source: 2**40)
+    monkeypatch.setattr(TableStatistics, "size", lambda self, source: 2**40)
     bench.sql("insert into a values (4, 8), (5, 7)", "insert into b values (9, 9)")
     bench.refresh()
     assert during == [ONCE | LISTED, USUAL | LISTED]
@@ -156,7 +156,7 @@ def test_questions_for_few_keys_are_not_compiled(
         lambda sql: asked.append(str(bench.handle.session.conf.get("spark.sql.adaptive.enabled"))),
         "WITH",
     )
-    monkeypatch.setattr(Model, "size", lambda self, source: 2**40)
+    monkeypatch.setattr(TableStatistics, "size", lambda self, source: 2**40)
     bench.table("a", "k int, v int", "(1, 7)", "(2, 8)")
     bench.table("b", "v int, w int", "(7, 1)", "(8, 2)", "(null, 3)")
     bench.view("select a.k, b.w from a join b on a.v = b.v")
@@ -170,7 +170,7 @@ def test_questions_for_few_keys_are_not_compiled(
 def test_sources_are_asked_together_of_which_one_has_more_keys(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Model, "size", lambda self, source: 2**40)
+    monkeypatch.setattr(TableStatistics, "size", lambda self, source: 2**40)
     merges: list[str] = []
     tell_merges(monkeypatch, lambda merge: merges.append(" ".join(merge.split())))
     bench.table("a", "k int, d date, v int", "(1, date'2024-01-01', 7)", "(2, null, 8)")

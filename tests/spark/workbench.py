@@ -20,7 +20,8 @@ from dbt.adapters.sparkivm.connection.session import SessionHandle
 from python_ivm.loops.run import Ask
 from python_ivm.refresh.consistency import consistency_query
 from python_ivm.refresh.metadata.versions import shows_state
-from python_ivm.refresh.request import Options, Request
+from python_ivm.refresh.options import Options
+from python_ivm.refresh.request import Request
 
 FEED = "tblproperties (delta.enableChangeDataFeed = true)"
 SETTINGS = ("spark.sql.ansi.enabled", "spark.sql.session.timeZone", "spark.sql.caseSensitive")

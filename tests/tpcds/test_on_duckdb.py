@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 
 from integration_tests.tpcds.texts import benchmark, tables_of
-from python_ivm.refresh.statement import Refresh, Strategy
+from python_ivm.refresh.plan import Refresh, Strategy
 from tests.planner.compare import assert_same
 from tests.planner.lake import Lake
 from tests.tpcds.data import Shooter, aims

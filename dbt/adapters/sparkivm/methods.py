@@ -16,7 +16,6 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt.adapters.sparkivm.bridge.comments import persist
 from dbt.adapters.sparkivm.bridge.conf import Conf, SessionConf, StatementConf
 from dbt.adapters.sparkivm.bridge.delta_log import DeltaLogs
-from dbt.adapters.sparkivm.bridge.planner_errors import as_dbt_errors
 from dbt.adapters.sparkivm.bridge.refresher import Outcome, Refresher
 from dbt.adapters.sparkivm.bridge.relations import view_text
 from dbt.adapters.sparkivm.bridge.shortcuts import SessionShortcuts
@@ -31,6 +30,7 @@ from dbt.adapters.sparkivm.bridge.warehouse import (
 from dbt.adapters.sparkivm.commands.cloning import Cloner
 from dbt.adapters.sparkivm.configs.maintained import storage_of, typed_columns, warn_once
 from dbt.adapters.sparkivm.connection.session import SessionHandle, SessionOfThread
+from dbt.adapters.sparkivm.diagnostics.planner_errors import as_dbt_errors
 from dbt.adapters.sparkivm.log import warn
 from dbt.adapters.sparkivm.prefetched.of_run import prefetched_once
 from dbt.adapters.sparkivm.prefetched.reading import prefetch_for_run
@@ -46,7 +46,8 @@ from python_ivm.parse.session_settings import ALWAYS, IF_GIVEN
 from python_ivm.refresh.consistency import consistency_query, loop_to_run
 from python_ivm.refresh.delays.start import readable
 from python_ivm.refresh.metadata.versions import shows_state
-from python_ivm.refresh.request import Options, Request
+from python_ivm.refresh.options import Options
+from python_ivm.refresh.request import Request
 
 logger = AdapterLogger("SparkIvm")
 

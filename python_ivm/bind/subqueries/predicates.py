@@ -8,9 +8,6 @@ from python_ivm.bind.grouping.grouping_sets import has_only_keys
 from python_ivm.bind.subqueries.correlation import outer_columns
 from python_ivm.functions.aggregates import has_aggregate
 
-SUBQUERIES = (exp.Subquery, exp.Select, exp.SetOperation)
-"""What a subquery is in a tree."""
-
 
 def is_list_query(node: exp.Expr) -> bool:
     """Whether a node is IN with a subquery."""

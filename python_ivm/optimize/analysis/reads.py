@@ -46,7 +46,7 @@ def reads(plan: Node) -> list[Read]:
     It counts twice if other bounds hold of it there.
 
     Args:
-        plan: A plan with bounds (``delta/bounds.py``).
+        plan: A plan with bounds (``optimize/analysis/bounds.py``).
     """
     return list(_Reads().below(plan, {}))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from python_ivm.errors import Unsupported
-from python_ivm.refresh.maintained import Maintained
+from python_ivm.refresh.maintainability import Maintained
 from python_ivm.refresh.metadata import versions
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.reason import Reason
@@ -56,10 +56,10 @@ def since_last_step(model: Model, bookmark: Bookmark) -> dict[str, SourceChange]
 
     Whether they can be followed does not matter.
     """
-    if model.unversioned() or model.redefined(bookmark):
+    if model.sources.unversioned() or model.sources.redefined(bookmark):
         return None
     found: dict[str, SourceChange] = {}
-    now = model.current_versions()
+    now = model.sources.current_versions()
     for table in model.tables:
         before = bookmark.sources.get(table.key)
         if before is None or (table.last and table.key_now not in bookmark.sources):
@@ -72,7 +72,7 @@ def since_last_step(model: Model, bookmark: Bookmark) -> dict[str, SourceChange]
         if isinstance(change, Reason):
             return None
         if not table.last:
-            change = model.up_to_point(table, change, bookmark)
+            change = model.sources.up_to_point(table, change, bookmark)
         found[table.key] = replace(
             now[table.key], pre=change.pre, post=change.post, change=change.change
         )

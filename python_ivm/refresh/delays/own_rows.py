@@ -20,8 +20,9 @@ from python_ivm.parse.parser import (
     with_tables,
 )
 from python_ivm.parse.views import View, no_rows
-from python_ivm.refresh.request import Request, Warehouse
-from python_ivm.refresh.statements import VIEW
+from python_ivm.refresh.metadata.warehouse import Warehouse
+from python_ivm.refresh.request import Request
+from python_ivm.refresh.statement_builders import VIEW
 
 Describe = Callable[[View], Sequence[tuple[str, str]]]
 """The columns of the model's query where its own rows are those of a view."""

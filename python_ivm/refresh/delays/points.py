@@ -45,7 +45,7 @@ def first_point(model: Model) -> Point:
     Raises:
         InvalidModel: If there are too many.
     """
-    return Point(_next(model, model.current_versions(), None)[1])
+    return Point(_next(model, model.sources.current_versions(), None)[1])
 
 
 def next_point(model: Model, bookmark: Bookmark) -> Point:
@@ -54,7 +54,8 @@ def next_point(model: Model, bookmark: Bookmark) -> Point:
     Raises:
         InvalidModel: If there are too many.
     """
-    reached = {bookmark.sources[key].until for key in model.ordered if key in bookmark.sources}
+    ordered = model.sources.ordered
+    reached = {bookmark.sources[key].until for key in ordered if key in bookmark.sources}
     before = next((until.value for until in reached if until is not None), None)
     late = Point(before, True)
     changes: dict[str, SourceChange] = {}
@@ -69,7 +70,7 @@ def next_point(model: Model, bookmark: Bookmark) -> Point:
         if isinstance(change, Reason) or change.change is Change.REPLACED:
             return late
         if change.changed and (
-            source.key not in model.ordered
+            source.key not in ordered
             or versions.not_of_a_feed(model.warehouse, source.parts) is not None
             or not versions.has_change_feed(model.warehouse, source.parts)
         ):
@@ -87,8 +88,9 @@ def _next(
     """Whether a row that was seen changed, and the first value that was not seen."""
     parts: list[exp.Query] = []
     nothing = exp.cast(exp.Null(), "int")
-    kind = next(iter(model.ordered.values())).kind
-    for key, order in model.ordered.items():
+    ordered = model.sources.ordered
+    kind = next(iter(ordered.values())).kind
+    for key, order in ordered.items():
         reached = replace(order, value=before)
         change = changes[key]
         source = table(change.parts, change.post.version)
@@ -102,7 +104,7 @@ def _next(
             changed = feed.select(none, one).limit(1).subquery()
             parts.append(exp.Select().from_(changed).select("*"))
     values = exp.column("value")
-    order = next(iter(model.ordered.values()))
+    order = next(iter(ordered.values()))
     number_of = exp.Count(this=exp.Distinct(expressions=[values.copy()]))
     told = (
         exp.alias_(exp.cast(exp.Count(this=exp.column("late")), "string"), "late"),

@@ -12,7 +12,8 @@ from python_ivm.parse.parser import TableReference
 from python_ivm.parse.views import InlinedQuery
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 from python_ivm.refresh.metadata.catalog import same_name
-from python_ivm.refresh.request import Output, Request, Step
+from python_ivm.refresh.options import Output, StepMode
+from python_ivm.refresh.request import Request
 
 
 class Delayed(Protocol):
@@ -38,7 +39,7 @@ def refuse_loop_of_runs(model: Delayed, parsed: exp.Query) -> None:
         NotYetImplemented: If a model has both.
     """
     options = model.request.options
-    in_steps = model.delayed or options.step is not Step.REFRESH or options.order is not None
+    in_steps = model.delayed or options.step is not StepMode.REFRESH or options.order is not None
     if not in_steps and model.request.options.output is Output.ROWS:
         return
     if program_of(parsed) is not None:

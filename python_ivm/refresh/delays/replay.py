@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from python_ivm.errors import InvalidModel
 from python_ivm.parse.marks import AS_OF_LAST
-from python_ivm.refresh.request import Warehouse
+from python_ivm.refresh.metadata.warehouse import Warehouse
 from python_ivm.sources.history import Commit
 from python_ivm.state.bookmark import Bookmark
 

@@ -11,9 +11,11 @@ from python_ivm.errors import Internal, Unsupported
 from python_ivm.parse.marks import has_marks
 from python_ivm.parse.parser import table_key
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
+from python_ivm.refresh.metadata.warehouse import Warehouse
 from python_ivm.refresh.model import Model
+from python_ivm.refresh.options import Output
 from python_ivm.refresh.reason import Reason
-from python_ivm.refresh.request import Output, Request, Warehouse
+from python_ivm.refresh.request import Request
 from python_ivm.state.bookmark import Bookmark, Found
 from python_ivm.state.log import with_step
 

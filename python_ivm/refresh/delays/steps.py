@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from python_ivm.parse.parser import table_key
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
+from python_ivm.refresh.metadata.warehouse import Warehouse
 from python_ivm.refresh.model import Model
-from python_ivm.refresh.request import Warehouse
 from python_ivm.sources.history import Change, Commit, DataFile, Detail, is_time_of
 from python_ivm.state.bookmark import Bookmark
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from python_ivm.errors import InvalidModel
 from python_ivm.parse.parser import parse, table_key, table_references, with_tables
-from python_ivm.refresh import statements
+from python_ivm.refresh import statement_builders
 from python_ivm.refresh.lifecycle.ownership import (
     refuse_foreign_table,
     refuse_state_of_another_model,
@@ -24,10 +24,11 @@ from python_ivm.refresh.lifecycle.public_view import fingerprint
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 from python_ivm.refresh.metadata.catalog import Catalog
 from python_ivm.refresh.metadata.versions import clone_of, state_history
+from python_ivm.refresh.metadata.warehouse import Warehouse
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.reason import Reason
-from python_ivm.refresh.request import Request, Warehouse
-from python_ivm.refresh.statement import Kind, Statement
+from python_ivm.refresh.request import Request
+from python_ivm.refresh.statement import Statement, StatementKind
 from python_ivm.render.sources import relation_name
 from python_ivm.sources.cloned import Cloned
 from python_ivm.sources.history import Change, SourceVersion, is_time_of, since
@@ -60,7 +61,7 @@ def taken_over(model: Model, bookmark: Bookmark) -> TakenOver | None:
     known = (bookmark.query, list(bookmark.sources), dict(bookmark.views))
     if not model.shape or known == (model.query_hash, keys, model.views):
         return None
-    current = model.current_versions()
+    current = model.sources.current_versions()
     if len(current) < len(keys):
         return None
     sources: dict[str, SourceVersion] = {}
@@ -152,7 +153,7 @@ def plan_clone(request: Request, other: tuple[str, ...], warehouse: Warehouse) -
 def _plan_clone(request: Request, other: tuple[str, ...], asked: Warehouse) -> StateClone | None:
     view = asked.definition(other)
     state = _state_of(view.text) if view is not None else None
-    if view is None or state is None or statements.QUERY not in _properties(asked, state):
+    if view is None or state is None or statement_builders.QUERY not in _properties(asked, state):
         return None
     cloned = _as_it_is(state, asked)
     told = f"clone of {relation_name(other)} at version {cloned.version.version} of its state"
@@ -175,8 +176,8 @@ def _plan_clone(request: Request, other: tuple[str, ...], asked: Warehouse) -> S
             view=fingerprint(shown) if own else bookmark.view,
         )
     text = bookmark.text() if bookmark is not None else None
-    made += statements.create_schema(request)
-    made.append(statements.clone_state(request, state, cloned.version.version, text))
+    made += statement_builders.create_schema(request)
+    made.append(statement_builders.clone_state(request, state, cloned.version.version, text))
     return StateClone(tuple(made), shown, cloned, told)
 
 
@@ -228,9 +229,9 @@ def _room(request: Request, warehouse: Warehouse) -> tuple[list[Statement], int]
         return [], 1
     name = relation_name(request.state)
     if not request.location:
-        return [Statement(Kind.DROP_STATE, f"DROP TABLE {name}")], 1
+        return [Statement(StatementKind.DROP_STATE, f"DROP TABLE {name}")], 1
     # The files of a table with a location outlive it, and with them its commits.
-    return [Statement(Kind.DROP_STATE, f"TRUNCATE TABLE {name}")], found.version + 3
+    return [Statement(StatementKind.DROP_STATE, f"TRUNCATE TABLE {name}")], found.version + 3
 
 
 def plan_table_clone(
@@ -247,7 +248,7 @@ def plan_table_clone(
         The statement, whose commit tells what was cloned; and that.
     """
     cloned = _as_it_is(other, warehouse)
-    return statements.clone_table(parts, other, cloned), cloned
+    return statement_builders.clone_table(parts, other, cloned), cloned
 
 
 def is_still_there(warehouse: Warehouse, cloned: Cloned) -> bool:

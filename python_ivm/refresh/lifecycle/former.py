@@ -6,9 +6,11 @@ import json
 from dataclasses import replace
 
 from python_ivm.refresh.metadata.versions import state_history
+from python_ivm.refresh.metadata.warehouse import Warehouse
 from python_ivm.refresh.model import query_hash
-from python_ivm.refresh.request import OnConfigurationChange, Request, Warehouse
-from python_ivm.refresh.statements import MODEL, QUERY
+from python_ivm.refresh.options import OnConfigurationChange
+from python_ivm.refresh.request import Request
+from python_ivm.refresh.statement_builders import MODEL, QUERY
 from python_ivm.state.bookmark import Bookmark
 
 

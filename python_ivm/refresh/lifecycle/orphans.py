@@ -13,7 +13,7 @@ from python_ivm.errors import IvmError
 from python_ivm.parse.parser import parse, table_key, table_references
 from python_ivm.refresh.lifecycle.public_view import fingerprint
 from python_ivm.refresh.metadata.versions import reads, state_history
-from python_ivm.refresh.request import Warehouse
+from python_ivm.refresh.metadata.warehouse import Warehouse
 from python_ivm.render.sources import relation_name
 from python_ivm.state.bookmark import Bookmark
 

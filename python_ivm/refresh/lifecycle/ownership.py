@@ -5,8 +5,9 @@ from __future__ import annotations
 from python_ivm.errors import InvalidModel
 from python_ivm.parse.parser import table_key
 from python_ivm.refresh.metadata.versions import state_history
-from python_ivm.refresh.request import Request, Warehouse
-from python_ivm.refresh.statements import QUERY
+from python_ivm.refresh.metadata.warehouse import Warehouse
+from python_ivm.refresh.request import Request
+from python_ivm.refresh.statement_builders import QUERY
 from python_ivm.render.sources import relation_name
 from python_ivm.state.bookmark import Bookmark
 

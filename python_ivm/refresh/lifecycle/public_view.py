@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from python_ivm.refresh import statements
-from python_ivm.refresh.maintained import Maintained
+from python_ivm.refresh import statement_builders
+from python_ivm.refresh.maintainability import Maintained
+from python_ivm.refresh.metadata.warehouse import Warehouse
 from python_ivm.refresh.model import Model
-from python_ivm.refresh.request import Request, Warehouse
+from python_ivm.refresh.request import Request
 from python_ivm.state.bookmark import Bookmark, digest
 
 
@@ -59,8 +60,8 @@ def made_again(model: Model, bookmark: Bookmark, how: Maintained | None) -> str 
         stored = model.warehouse.columns(model.request.state) or ()
         if len(stored) != len(columns):
             return None
-        text = statements.plain_view(model.request, columns)
+        text = statement_builders.plain_view(model.request, columns)
     else:
         layout = replace(how.layout, columns=tuple(columns))
-        text = statements.public_view(model.request, layout, model.clock(bookmark))
+        text = statement_builders.public_view(model.request, layout, model.clock(bookmark))
     return text if list(model.warehouse.describe(text)) == list(described) else None

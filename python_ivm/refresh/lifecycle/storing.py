@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 from python_ivm.errors import InvalidModel
 from python_ivm.parse.parser import quoted_name
 from python_ivm.refresh import policy
-from python_ivm.refresh.maintained import Maintained
+from python_ivm.refresh.maintainability import Maintained
+from python_ivm.refresh.metadata.warehouse import Warehouse
+from python_ivm.refresh.options import OnConfigurationChange
 from python_ivm.refresh.reason import Reason
-from python_ivm.refresh.request import OnConfigurationChange, Request, Warehouse
-from python_ivm.refresh.statement import Kind, Statement
-from python_ivm.refresh.statements import PLAIN_COLUMN
+from python_ivm.refresh.request import Request
+from python_ivm.refresh.statement import Statement, StatementKind
+from python_ivm.refresh.statement_builders import PLAIN_COLUMN
 from python_ivm.render.sources import relation_name
 from python_ivm.state.bookmark import Bookmark
 from python_ivm.state.storage import Resolved, Storage, Visible, columns_clause, resolve
@@ -43,7 +45,9 @@ def to_build(
     first: list[Statement] = []
     there = found.storage.partition_by and warehouse.history(request.state, 1)
     if there and _CLUSTERED in warehouse.properties(request.state):
-        first.append(Statement(Kind.DROP_STATE, f"DROP TABLE {relation_name(request.state)}"))
+        first.append(
+            Statement(StatementKind.DROP_STATE, f"DROP TABLE {relation_name(request.state)}")
+        )
     return replace(request, storage=found.storage), first, _warnings(request, found)
 
 
@@ -105,7 +109,7 @@ def stored_otherwise(
         return Otherwise(bookmark, rebuild=maintained)
     found = _resolved(request, warehouse, maintained)
     altered = tuple(
-        Statement(Kind.ALTER, f"ALTER TABLE {relation_name(request.state)} {change}")
+        Statement(StatementKind.ALTER, f"ALTER TABLE {relation_name(request.state)} {change}")
         for change in _changes(before, wanted, found.storage)
     )
     after = replace(bookmark, storage=wanted.value())

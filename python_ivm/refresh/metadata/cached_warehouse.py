@@ -8,7 +8,7 @@ from typing import TypeVar
 from python_ivm.optimize.cost import Execution
 from python_ivm.parse.views import View
 from python_ivm.refresh.metadata.cache import MetadataCache
-from python_ivm.refresh.request import Warehouse
+from python_ivm.refresh.metadata.warehouse import Warehouse
 from python_ivm.sources.clock import Instant
 from python_ivm.sources.history import Commit, DataFile, Detail
 

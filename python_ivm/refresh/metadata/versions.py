@@ -9,8 +9,8 @@ from dataclasses import replace
 from python_ivm.algebra.nodes import FEED_COLUMNS
 from python_ivm.errors import InvalidModel
 from python_ivm.parse.parser import TableReference
+from python_ivm.refresh.metadata.warehouse import Warehouse
 from python_ivm.refresh.reason import Reason
-from python_ivm.refresh.request import Warehouse
 from python_ivm.sources.cloned import Cloned, newest_clone
 from python_ivm.sources.history import (
     Change,

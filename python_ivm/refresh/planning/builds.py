@@ -7,18 +7,19 @@ from dataclasses import replace
 from python_ivm.errors import InvalidModel, IvmError, NotYetImplemented
 from python_ivm.parse.clock_calls import at
 from python_ivm.parse.parser import pin_versions
-from python_ivm.refresh import policy, statements
+from python_ivm.refresh import policy, statement_builders
 from python_ivm.refresh.delays import log
 from python_ivm.refresh.delays import start as own_start
 from python_ivm.refresh.delays.points import first_point
 from python_ivm.refresh.incremental import recomputing
 from python_ivm.refresh.lifecycle import public_view
 from python_ivm.refresh.lifecycle.storing import to_build
-from python_ivm.refresh.maintained import Maintained, maintained
+from python_ivm.refresh.maintainability import Maintained, maintained
 from python_ivm.refresh.model import Model
+from python_ivm.refresh.plan import Refresh, Strategy
 from python_ivm.refresh.planning.commits import Commits, read_whole, table_name
 from python_ivm.refresh.reason import Reason
-from python_ivm.refresh.statement import Kind, Refresh, Strategy
+from python_ivm.refresh.statement import StatementKind
 from python_ivm.state.bookmark import Bookmark
 from python_ivm.state.recompute import recompute
 
@@ -42,7 +43,7 @@ class Builds(Commits):
         feeds = self._feeds()
         reason = policy.with_advice(reason, feeds)
         self._to_first_point()
-        current = self.model.current_versions()
+        current = self.model.sources.current_versions()
         how = maintained(self.model, None)
         if self.is_log:
             how = log.checked(how, number)
@@ -56,14 +57,14 @@ class Builds(Commits):
         self.told += warnings
         if isinstance(how, Maintained):
             clock = self.model.clock(None)
-            shown = statements.public_view(self.request, how.layout, clock)
+            shown = statement_builders.public_view(self.request, how.layout, clock)
             after = replace(
                 after,
                 fingerprint=how.fingerprint,
                 types=how.types,
                 view=public_view.fingerprint(shown),
             )
-            planned = self._looped(Strategy.FULL, how.layout) + statements.build_statements(
+            planned = self._looped(Strategy.FULL, how.layout) + statement_builders.build_statements(
                 request, text, how.layout, current, clock, after.text(), number
             )
         elif self.model.program is not None:
@@ -74,12 +75,16 @@ class Builds(Commits):
                 pinned = at(pinned, after.instant)
             columns = [name for name, _ in self.warehouse.describe(self.request.sql)]
             refuse_duplicates(columns)
-            shown = statements.plain_view(self.request, columns)
+            shown = statement_builders.plain_view(self.request, columns)
             after = replace(after, maintained=False, view=public_view.fingerprint(shown))
-            planned = statements.plain_statements(
+            planned = statement_builders.plain_statements(
                 request, text, pinned, columns, after.text(), number
             )
-        first = [*statements.create_schema(request), *self._keep_old_view(bookmark, after), *first]
+        first = [
+            *statement_builders.create_schema(request),
+            *self._keep_old_view(bookmark, after),
+            *first,
+        ]
         planned = first + planned
         return Refresh(
             Strategy.FULL,
@@ -95,8 +100,8 @@ class Builds(Commits):
 
     def _to_first_point(self) -> None:
         """See of sources whose rows have an order the first ones, if the model has steps."""
-        if self.model.ordered:
-            self.model.point = first_point(self.model).value
+        if self.model.sources.ordered:
+            self.model.sources.point = first_point(self.model).value
 
     def _with_own_rows(self, reason: Reason, bookmark: Bookmark | None) -> Refresh:
         """Instead of a rebuild: what the model's rows were cannot be computed anew.
@@ -121,7 +126,7 @@ class Builds(Commits):
         how = maintained(self.model, None)
         if isinstance(how, Reason) or not how.comparable:
             return None
-        current, clock = self.model.current_versions(), self.model.clock(bookmark)
+        current, clock = self.model.sources.current_versions(), self.model.clock(bookmark)
         if not self._state_fits(how.layout, current, clock):
             return None
         policy.refuse_under_strict(self.request, reason, feeds)
@@ -135,7 +140,7 @@ class Builds(Commits):
         merge = recomputing(self.model, recompute(how.layout), current, clock)
         merge = self._committed(merge, after, current)
         if self.model.reading.text != self.request.sql:
-            self.altered.append(statements.keep_text(self.request, self.model.reading.text))
+            self.altered.append(statement_builders.keep_text(self.request, self.model.reading.text))
         return self._recomputed(reason, feeds, merge, how.layout, bookmark, current, None)
 
     def _logged_anew(self, reason: Reason, bookmark: Bookmark) -> Refresh:
@@ -171,16 +176,17 @@ class Builds(Commits):
         self.told += warnings
         number = self._number_of_rebuild(bookmark)
         after = own_start.bookmark_at_start(model, reason, number)
-        state = statements.empty_state(
+        state = statement_builders.empty_state(
             request,
             model.reading.text,
             how.layout,
-            model.current_versions(),
+            model.sources.current_versions(),
             model.clock(None),
             after.text(),
             number,
         )
-        schema, kept = statements.create_schema(request), self._keep_old_view(bookmark, after)
+        schema = statement_builders.create_schema(request)
+        kept = self._keep_old_view(bookmark, after)
         planned = (*schema, *kept, *first, state)
         return Refresh(Strategy.FULL, reason.code, reason.words, planned, again=True)
 
@@ -193,8 +199,8 @@ class Builds(Commits):
             raise own_start.not_maintained(how)
         feeds = self._feeds()
         self._to_first_point()
-        current, clock = self.model.current_versions(), self.model.clock(None)
-        shown = statements.public_view(self.request, how.layout, clock)
+        current, clock = self.model.sources.current_versions(), self.model.clock(None)
+        shown = statement_builders.public_view(self.request, how.layout, clock)
         after = replace(
             bookmark,
             start=(),
@@ -207,12 +213,14 @@ class Builds(Commits):
         self.view_made = True
         own_start.check_columns(self._state_fits(how.layout, current, clock))
         request, _, _ = to_build(self.request, self.warehouse, how)
-        rows = statements.write_rows(Kind.INSERT, request, how.layout, current, clock)
+        rows = statement_builders.write_rows(
+            StatementKind.INSERT, request, how.layout, current, clock
+        )
         planned = (
-            statements.keep_text(self.request, self.model.reading.text),
+            statement_builders.keep_text(self.request, self.model.reading.text),
             self._committed(rows, after, current),
-            *statements.drop_table(self.request),
-            statements.create_view(self.request, shown),
+            *statement_builders.drop_table(self.request),
+            statement_builders.create_view(self.request, shown),
         )
         return Refresh(
             Strategy.FULL,

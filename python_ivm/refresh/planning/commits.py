@@ -9,14 +9,17 @@ from python_ivm.algebra.linear_recursion import reads_set
 from python_ivm.algebra.nodes import Node
 from python_ivm.loops.set_rounds import SetBuild
 from python_ivm.parse.parser import pin_versions, table_key
-from python_ivm.refresh import policy, statements
-from python_ivm.refresh.maintained import Maintained, maintained
+from python_ivm.refresh import policy, statement_builders
+from python_ivm.refresh.maintainability import Maintained, maintained
 from python_ivm.refresh.metadata import versions
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
+from python_ivm.refresh.metadata.warehouse import Warehouse
 from python_ivm.refresh.model import Model
+from python_ivm.refresh.options import Output
+from python_ivm.refresh.plan import Refresh, SourceRead, Strategy
 from python_ivm.refresh.reason import Reason
-from python_ivm.refresh.request import Output, Request, Warehouse
-from python_ivm.refresh.statement import Kind, Refresh, SourceRead, Statement, Strategy
+from python_ivm.refresh.request import Request
+from python_ivm.refresh.statement import Statement, StatementKind
 from python_ivm.sources.clock import Clock
 from python_ivm.sources.history import SourceChange, known_sum
 from python_ivm.state.bookmark import Bookmark
@@ -64,7 +67,7 @@ class Commits:
         )
         if clock is not None:
             ranges = (*ranges, clock.range(self.model.asked))
-        tuned = self._tuned() if merge.kind is Kind.MERGE else []
+        tuned = self._tuned() if merge.kind is StatementKind.MERGE else []
         planned = (*tuned, *self.altered, *self._looped(strategy, layout), merge)
         return Refresh(
             strategy,
@@ -116,7 +119,7 @@ class Commits:
         if found is not None:
             in_place = reads_set(layout.input)
             run = SetBuild(**vars(run), recursive_set=found, in_place=in_place)
-        return [statements.run_loop(run)]
+        return [statement_builders.run_loop(run)]
 
     def _how_to_refresh(self, bookmark: Bookmark) -> Maintained | Reason:
         """The bound query, or why its state cannot be maintained."""
@@ -146,11 +149,11 @@ class Commits:
             refresh=bookmark.refresh + 1,
             sources={key: change.post for key, change in changes.items()},
             instant=clock.post if clock is not None else None,
-            sizes=self.model.sizes,
+            sizes=self.model.statistics.sizes,
             project=self.request.project or bookmark.project,
             state=table_key(self.request.state),
         )
-        fence = statements.fence(self.request, after.refresh)
+        fence = statement_builders.fence(self.request, after.refresh)
         return replace(statement, bookmark=after.text(), fence=fence)
 
     def _bookmark_of_build(self, number: int, sources: Mapping[str, SourceChange]) -> Bookmark:
@@ -166,7 +169,7 @@ class Commits:
             refresh=number,
             sources={key: change.post for key, change in sources.items()},
             model=".".join(self.request.view),
-            unversioned=self.model.unversioned(),
+            unversioned=self.model.sources.unversioned(),
             views=self.model.views,
             instant=self.model.instant if self.model.asked else None,
             project=self.request.project,
@@ -178,7 +181,7 @@ class Commits:
 
     def _tuned(self) -> list[Statement]:
         """What makes the MERGE cheaper where the last commit wrote large files."""
-        if statements.DELETION_VECTORS in self.request.properties:
+        if statement_builders.DELETION_VECTORS in self.request.properties:
             return []
         commit = self.model.found.commit
         if commit is None or commit.bytes_rewritten <= _LARGE_FILES:
@@ -186,7 +189,7 @@ class Commits:
         detail = self.warehouse.detail(self.request.state)
         if detail is not None and detail.marks_rows:  # set before all rows were written anew
             return []
-        return [statements.mark_rows_as_deleted(self.request)]
+        return [statement_builders.mark_rows_as_deleted(self.request)]
 
     @property
     def changed_rows(self) -> int | None:
@@ -209,7 +212,7 @@ class Commits:
         A fingerprint does not tell how they are spelled. And it may be of a source's columns that
         were asked at another moment than its version: tables are replaced while a run goes on.
         """
-        built = self.warehouse.describe(statements.state_query(layout, sources, clock))
+        built = self.warehouse.describe(statement_builders.state_query(layout, sources, clock))
         if dict(built) != self.warehouse.columns(self.request.state):
             return False
         if self.view_made:
@@ -249,7 +252,7 @@ class Commits:
         pinned = pin_versions(view.text, {table_key(self.request.state): commits[0].version})
         if pinned == view.text or not self._is_readable(pinned):
             return []
-        return [statements.keep_view(self.request, pinned)]
+        return [statement_builders.keep_view(self.request, pinned)]
 
     def _is_readable(self, text: str) -> bool:
         """Whether a view of this text could be read; not where the state lost its columns."""

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from python_ivm.optimize.cost import Cost
-from python_ivm.refresh import policy, statements
+from python_ivm.refresh import policy, statement_builders
 from python_ivm.refresh.delays import log
 from python_ivm.refresh.incremental import recomputing
-from python_ivm.refresh.maintained import Maintained
+from python_ivm.refresh.maintainability import Maintained
+from python_ivm.refresh.options import StepMode
+from python_ivm.refresh.plan import Refresh, Strategy
 from python_ivm.refresh.planning.builds import Builds
 from python_ivm.refresh.reason import Reason, planner_error
-from python_ivm.refresh.request import Step
-from python_ivm.refresh.statement import Kind, Refresh, Statement, Strategy
+from python_ivm.refresh.statement import Statement, StatementKind
 from python_ivm.sources.clock import Clock
 from python_ivm.sources.history import SourceChange
 from python_ivm.state.bookmark import Bookmark, timings
@@ -47,7 +48,7 @@ class Recomputes(Builds):
         how = self._how_to_refresh(bookmark)
         if isinstance(how, Reason) or not how.comparable or not self._is_kept(how, bookmark):
             return self._full(reason, bookmark)
-        current = self.model.current_versions()
+        current = self.model.sources.current_versions()
         clock = self.model.clock(bookmark)
         try:
             merge = self._merge_of_all(how.layout, current, clock)
@@ -68,7 +69,7 @@ class Recomputes(Builds):
             return None  # before the size of the state is asked for
         if not self._is_rewritable(bookmark, _TIMED_BYTES):
             return None
-        compared = _COMPARED * (self.model.size(STATE) or 0) / 2**20
+        compared = _COMPARED * (self.model.statistics.size(STATE) or 0) / 2**20
         found = learned.faster_anew(self.changed_rows, number, compared)
         if found is None:
             return None
@@ -90,14 +91,14 @@ class Recomputes(Builds):
         now.
         """
         options, model = self.request.options, self.model
-        by_steps = bool(model.ordered) or options.step is Step.COMMIT
+        by_steps = bool(model.sources.ordered) or options.step is StepMode.COMMIT
         own_rows = bool(model.named) or bool(model.delayed) or model.program is not None
         if not options.learn or by_steps or own_rows or self.is_log or model.asked:
             return False
         stored = (self.request.storage, Storage.of_value(bookmark.storage))
         if any(storage.partition_by for storage in stored):  # of which Spark may replace some only
             return False
-        size = model.size(STATE)
+        size = model.statistics.size(STATE)
         return size is not None and size <= most
 
     def _rewritten(
@@ -109,7 +110,9 @@ class Recomputes(Builds):
         read: Mapping[str, SourceChange],
     ) -> Refresh:
         """A refresh that writes all rows of the state."""
-        written = statements.write_rows(Kind.REWRITE, self.request, how.layout, changes, None)
+        written = statement_builders.write_rows(
+            StatementKind.REWRITE, self.request, how.layout, changes, None
+        )
         written = self._committed(written, bookmark, changes)
         return self._merged(Strategy.RECOMPUTE, why, written, how.layout, bookmark, read, None)
 
@@ -123,10 +126,10 @@ class Recomputes(Builds):
         self, layout: Layout, sources: Mapping[str, SourceChange], clock: Clock | None
     ) -> Statement | None:
         """The statement that recomputes the query; None if the state should not stay."""
-        self.model.forget_sizes()  # of what was replaced they tell nothing
+        self.model.statistics.forget_sizes()  # of what was replaced they tell nothing
         merge, fresh = recompute(layout), contents(layout, FRESH)
         in_memory = self.model.program is not None  # what a loop gives, whatever tables it reads
-        if not in_memory and not Cost(self.model, {}).keeps_state(merge.rows, fresh):
+        if not in_memory and not Cost(self.model.statistics, {}).keeps_state(merge.rows, fresh):
             return None
         if not self._state_fits(layout, sources, clock):
             return None

@@ -9,7 +9,7 @@ from python_ivm.bind.binder import bind
 from python_ivm.errors import InvalidModel, LoopNotExecutable, NotYetImplemented
 from python_ivm.parse.parser import parse
 from python_ivm.qualify.schema import TableSchema
-from python_ivm.refresh.statement import Strategy
+from python_ivm.refresh.plan import Strategy
 from tests.planner.lake import Lake
 from tests.planner.stories import View
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from python_ivm.errors import Unsupported
-from python_ivm.refresh.request import Options, Policy
-from python_ivm.refresh.statement import Strategy
+from python_ivm.refresh.options import Options, Policy
+from python_ivm.refresh.plan import Strategy
 from python_ivm.refresh.strategy import plan_refresh
 from tests.planner.lake import Lake
 from tests.planner.stories import View

@@ -10,7 +10,8 @@ import pytest
 from python_ivm.errors import Unsupported
 from python_ivm.explain.explain import explain
 from python_ivm.refresh.consistency import consistency_query
-from python_ivm.refresh.statement import Kind, Strategy
+from python_ivm.refresh.plan import Strategy
+from python_ivm.refresh.statement import StatementKind
 from tests.planner.lake import Lake, instant
 from tests.planner.stories import View
 
@@ -134,7 +135,7 @@ def test_elsewhere_the_view_is_maintained_until_the_date_is_another_one(
 
 def test_the_public_view_tells_the_date_of_its_rows(days: Lake) -> None:
     View(days, ELSEWHERE["above_groups"])
-    created = next(s for s in days.executed if s.kind is Kind.CREATE_VIEW)
+    created = next(s for s in days.executed if s.kind is StatementKind.CREATE_VIEW)
     assert "CAST('2024-05-01' AS DATE) AS today" in " ".join(created.sql.split())
 
 
@@ -198,7 +199,7 @@ def test_a_view_that_asks_the_clock_is_maintained(days: Lake) -> None:
 def test_the_consistency_query_runs_by_the_clock_of_the_bookmark(days: Lake) -> None:
     sql = QUERIES["between"]
     view = View(days, sql)
-    build = next(s for s in days.executed if s.kind is Kind.BUILD)
+    build = next(s for s in days.executed if s.kind is StatementKind.BUILD)
     value = build.sql.split("'ivm.query' = '", 1)[1].split("')\nAS\n", 1)[0]
     kept = {"ivm.query": value.replace("\\\\", "\\")}
     days.properties = lambda parts: kept  # type: ignore[method-assign]

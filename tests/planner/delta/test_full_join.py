@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from python_ivm.delta import full_join
-from python_ivm.refresh.statement import Strategy
+from python_ivm.refresh.plan import Strategy
 from tests.fixtures import OPERATORS
 from tests.fixtures.story import Story, stories
 from tests.fixtures.telling import Telling

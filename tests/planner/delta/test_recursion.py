@@ -7,7 +7,8 @@ import random
 import pytest
 
 from python_ivm.refresh import rounds_in_memory
-from python_ivm.refresh.statement import Kind, Strategy
+from python_ivm.refresh.plan import Strategy
+from python_ivm.refresh.statement import StatementKind
 from python_ivm.rows.circuit import Limits
 from tests.planner.lake import Lake
 from tests.planner.stories import View
@@ -41,7 +42,7 @@ def in_memory(staff: Lake) -> Lake:
     return staff
 
 
-def _told(lake: Lake) -> tuple[list[Kind], int]:
+def _told(lake: Lake) -> tuple[list[StatementKind], int]:
     """What the last refresh ran, and how often a round changed something."""
     return [statement.kind for statement in lake.executed], lake.looped.rounds
 
@@ -51,7 +52,7 @@ def test_rounds_of_few_rows_are_no_statements(in_memory: Lake) -> None:
     in_memory.executed.clear()
     in_memory.change("staff", delete=[(2, 1)], insert=[(2, 3)])
     view.refresh()
-    assert _told(in_memory) == ([Kind.LOOP, Kind.MERGE], 2)
+    assert _told(in_memory) == ([StatementKind.LOOP, StatementKind.MERGE], 2)
     assert not any("RECURSIVE" in statement.sql for statement in in_memory.executed)
     view.shows((1, 0), (3, 1), (2, 2), (4, 3), (4, 3))
 
@@ -113,7 +114,7 @@ def test_what_rows_in_memory_do_not_know_is_left_to_spark(in_memory: Lake) -> No
     in_memory.executed.clear()
     in_memory.change("staff", delete=[(2, 1)], insert=[(2, 3)])
     view.refresh()
-    assert _told(in_memory)[0] == [Kind.MERGE]
+    assert _told(in_memory)[0] == [StatementKind.MERGE]
 
 
 def test_a_view_with_a_recursion_and_a_model_over_one(staff: Lake) -> None:

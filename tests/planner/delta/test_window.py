@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from python_ivm.refresh.statement import Strategy
+from python_ivm.refresh.plan import Strategy
 from tests.planner.lake import Lake
 from tests.planner.stories import View
 

@@ -15,8 +15,8 @@ from python_ivm.errors import (
 from python_ivm.explain.explain import explain
 from python_ivm.loops.run import Relation
 from python_ivm.refresh.consistency import consistency_query, loop_to_run
-from python_ivm.refresh.request import Options
-from python_ivm.refresh.statement import Strategy
+from python_ivm.refresh.options import Options
+from python_ivm.refresh.plan import Strategy
 from python_ivm.rows.kinds import ValueType
 from tests.planner.lake import Lake
 

@@ -8,8 +8,8 @@ from random import Random
 import pytest
 
 from python_ivm.errors import InvalidModel, LoopNotEnded, LoopNotExecutable, NotYetImplemented
-from python_ivm.refresh.request import Options
-from python_ivm.refresh.statement import Strategy
+from python_ivm.refresh.options import Options
+from python_ivm.refresh.plan import Strategy
 from tests.planner.lake import Lake
 from tests.planner.loops.naive import NotEnded, evaluate, spark_sql
 from tests.planner.loops.programs import ANCHORS, program

@@ -11,8 +11,8 @@ import pytest
 from python_ivm.errors import InvalidModel, LoopNotEnded
 from python_ivm.explain.explain import explain
 from python_ivm.loops import set_rounds
-from python_ivm.refresh.request import Options
-from python_ivm.refresh.statement import Strategy
+from python_ivm.refresh.options import Options
+from python_ivm.refresh.plan import Strategy
 from python_ivm.rows import lookups
 from tests.planner.lake import Lake
 from tests.planner.loops.tables import Table

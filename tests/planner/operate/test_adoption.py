@@ -12,7 +12,8 @@ import pytest
 from python_ivm.errors import InvalidModel, IvmError, Unsupported
 from python_ivm.operate.adoption import Adoption, adoption
 from python_ivm.operate.records import records
-from python_ivm.refresh.statement import Kind, Strategy
+from python_ivm.refresh.plan import Strategy
+from python_ivm.refresh.statement import StatementKind
 from tests.planner.lake import Lake
 from tests.planner.test_operators import QUERIES, TABLES, some
 
@@ -200,7 +201,11 @@ def test_a_query_without_rules_keeps_its_plain_rows(xs: Lake) -> None:
     )
     stand(xs, sql)
     planned = adopt(xs, sql)
-    assert [s.kind for s in planned.statements] == [Kind.BUILD, Kind.DROP_TABLE, Kind.CREATE_VIEW]
+    assert [s.kind for s in planned.statements] == [
+        StatementKind.BUILD,
+        StatementKind.DROP_TABLE,
+        StatementKind.CREATE_VIEW,
+    ]
     carry_out(xs, sql, planned)
     xs.check("m")
     assert xs.run("m", sql).strategy is Strategy.NOOP
@@ -228,7 +233,7 @@ def test_whatever_the_operator_an_adopted_state_is_that_of_a_build(every: int) -
         except Unsupported:
             refused.add(name)
             continue
-        build = next(s for s in planned.statements if s.kind is Kind.BUILD)
+        build = next(s for s in planned.statements if s.kind is StatementKind.BUILD)
         lake.execute("m", build)
         names = ", ".join(f'"{n}"' for n in lake.types["m__ivm_state"])
         both = [

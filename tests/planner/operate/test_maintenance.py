@@ -11,7 +11,8 @@ from python_ivm.operate.maintenance import Maintenance, maintenance
 from python_ivm.operate.records import records
 from python_ivm.optimize.cost import CLUSTERED_FILE_BYTES, FILE_BYTES, Execution
 from python_ivm.refresh.metadata.versions import state_history
-from python_ivm.refresh.statement import Kind, Strategy
+from python_ivm.refresh.plan import Strategy
+from python_ivm.refresh.statement import StatementKind
 from python_ivm.sources.history import Commit, DataFile, Detail
 from python_ivm.state.storage import Storage
 from tests.planner.lake import Lake
@@ -58,7 +59,7 @@ def refresh(lake: Lake, times: int, storage: Storage | None = None) -> None:
 def maintain(lake: Lake, now: int = BUILT + DAY, **more: bool) -> None:
     """Carry it out: commits without rows, and the one with the bookmark."""
     for statement in need(lake, now, **more).statements:
-        if statement.kind is Kind.MERGE:
+        if statement.kind is StatementKind.MERGE:
             lake.execute("sums", statement)
         else:
             commits = lake.commits[STATE[1]]

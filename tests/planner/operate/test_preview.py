@@ -12,8 +12,8 @@ from python_ivm.operate.pending import pending
 from python_ivm.operate.preview import Preview, preview
 from python_ivm.operate.records import records, usual_seconds
 from python_ivm.operate.simulated_warehouse import NotLooked, SimulatedWarehouse
-from python_ivm.refresh.request import Options, Policy
-from python_ivm.refresh.statement import Refresh
+from python_ivm.refresh.options import Options, Policy
+from python_ivm.refresh.plan import Refresh
 from python_ivm.sources.history import Commit, SourceVersion
 from tests.planner.lake import Lake
 

@@ -8,8 +8,9 @@ from python_ivm.errors import InvalidModel
 from python_ivm.operate.records import records
 from python_ivm.operate.renaming import renaming
 from python_ivm.refresh.metadata.versions import state_history
+from python_ivm.refresh.plan import Strategy
 from python_ivm.refresh.request import Request
-from python_ivm.refresh.statement import Kind, Statement, Strategy
+from python_ivm.refresh.statement import Statement, StatementKind
 from python_ivm.sources.history import Commit
 from python_ivm.state.bookmark import build_time, timings
 from tests.planner.lake import Lake
@@ -32,7 +33,7 @@ def request(lake: Lake, **more: object) -> Request:
 def carry_out(lake: Lake, statements: list[Statement]) -> None:
     """What Spark does: the table's history goes along."""
     for statement in statements:
-        if statement.kind is Kind.ALTER:
+        if statement.kind is StatementKind.ALTER:
             for version in range(len(lake.commits["old" + SUFFIX])):
                 lake.db.execute(
                     f'alter table s."old{SUFFIX}@{version}" rename to "new{SUFFIX}@{version}"'
@@ -41,7 +42,7 @@ def carry_out(lake: Lake, statements: list[Statement]) -> None:
             lake.db.execute(f"alter table s.old{SUFFIX} rename to new{SUFFIX}")
             for kept in (lake.commits, lake.types, lake.kept):
                 kept["new" + SUFFIX] = kept.pop("old" + SUFFIX)  # type: ignore[attr-defined]
-        elif statement.kind is Kind.DROP_VIEW:
+        elif statement.kind is StatementKind.DROP_VIEW:
             lake.views.pop("old")
         else:
             lake.execute("new", statement)
@@ -49,7 +50,11 @@ def carry_out(lake: Lake, statements: list[Statement]) -> None:
 
 def test_the_state_moves_and_is_followed_on(xs: Lake) -> None:
     planned = renaming(("s", "old"), request(xs), xs, SUFFIX)
-    assert [s.kind for s in planned] == [Kind.ALTER, Kind.DROP_VIEW, Kind.MERGE]
+    assert [s.kind for s in planned] == [
+        StatementKind.ALTER,
+        StatementKind.DROP_VIEW,
+        StatementKind.MERGE,
+    ]
     carry_out(xs, planned)
     xs.models["new"] = SQL
     found = xs.run("new", SQL, view_exists=False)
@@ -78,7 +83,7 @@ def test_its_commit_tells_of_no_refresh_and_keeps_what_is_known_of_those_before(
 def test_one_that_was_killed_in_between_is_gone_on_with(xs: Lake) -> None:
     carry_out(xs, renaming(("s", "old"), request(xs), xs, SUFFIX)[:1])
     left = renaming(("s", "old"), request(xs), xs, SUFFIX)
-    assert [s.kind for s in left] == [Kind.DROP_VIEW, Kind.MERGE]
+    assert [s.kind for s in left] == [StatementKind.DROP_VIEW, StatementKind.MERGE]
     carry_out(xs, left)
     assert xs.run("new", SQL, view_exists=False).strategy is Strategy.NOOP
 

@@ -9,8 +9,8 @@ import pytest
 from python_ivm.optimize.analysis.bounds import Range
 from python_ivm.optimize.cost import Cost
 from python_ivm.refresh import changed_keys
-from python_ivm.refresh.model import Model
-from python_ivm.refresh.statement import Kind
+from python_ivm.refresh.metadata.table_statistics import TableStatistics
+from python_ivm.refresh.statement import StatementKind
 from tests.planner.lake import Lake
 from tests.planner.optimize.bounds import is_bounded, one_of, only_one_of
 
@@ -42,7 +42,7 @@ def merged(lake: Lake, sql: str) -> str:
     lake.run("m", sql)
     lake.check("m")
     statement = lake.executed[-1]
-    assert statement.kind is Kind.MERGE
+    assert statement.kind is StatementKind.MERGE
     return " ".join(statement.sql.split())
 
 
@@ -135,7 +135,7 @@ def test_nothing_is_asked_where_nothing_can_be_bounded(
 def test_small_tables_are_not_bounded_nor_asked_about(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Model, "size", lambda model, source: 2**20)
+    monkeypatch.setattr(TableStatistics, "size", lambda tables, source: 2**20)
     monkeypatch.setattr(Cost, "is_more_expensive", lambda *plans: False)
     monkeypatch.setattr(lake, "texts", lambda sql, execution: pytest.fail(f"asked: {sql}"))
     sql = "select a.k, max(a.v) as v, max(b.w) as w from s.a a join s.b b on a.k = b.k group by a.k"
@@ -145,7 +145,9 @@ def test_small_tables_are_not_bounded_nor_asked_about(
 def test_a_large_table_beside_a_small_one_is_bounded(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Model, "size", lambda model, source: 2**30 if source == "s.b" else 2**20)
+    monkeypatch.setattr(
+        TableStatistics, "size", lambda tables, source: 2**30 if source == "s.b" else 2**20
+    )
     text = merged(lake, "select b.w, c.v from s.a a, s.b b, s.a c where a.k = b.k and b.k = c.k")
     assert only_one_of("b.k", 3, 5) in text
     assert not is_bounded(text, "c.k") and not is_bounded(text, "a.k")

@@ -14,7 +14,7 @@ from python_ivm.optimize.irrelevant_updates import comparable, relevant
 from python_ivm.parse.parser import DIALECT, parse
 from python_ivm.qualify.schema import TableSchema, kind_of
 from python_ivm.refresh import changed_keys
-from python_ivm.refresh.statement import Strategy
+from python_ivm.refresh.plan import Strategy
 from tests.planner.lake import Lake, Row
 from tests.planner.stories import View
 

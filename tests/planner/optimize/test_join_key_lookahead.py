@@ -9,7 +9,7 @@ import pytest
 
 from python_ivm.optimize.cost import FEW_ROWS, Cost, Execution
 from python_ivm.refresh import changed_keys
-from python_ivm.refresh.statement import Strategy
+from python_ivm.refresh.plan import Strategy
 from python_ivm.sources.history import DataFile
 from tests.planner.lake import Lake
 from tests.planner.optimize.bounds import is_bounded, one_of, only_one_of

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from python_ivm.parse.hints import Hint, hints_of
 from python_ivm.parse.parser import essence, parse, table_references
-from python_ivm.refresh.statement import Strategy
+from python_ivm.refresh.plan import Strategy
 from tests.planner.lake import Lake
 
 READ = {

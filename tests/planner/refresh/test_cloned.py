@@ -9,8 +9,9 @@ import pytest
 from python_ivm.errors import InvalidModel
 from python_ivm.parse.parser import without_schemas
 from python_ivm.refresh.lifecycle.cloned import is_still_there, plan_clone, plan_table_clone
-from python_ivm.refresh.request import OnConfigurationChange, Options, Policy
-from python_ivm.refresh.statement import Kind, Refresh
+from python_ivm.refresh.options import OnConfigurationChange, Options, Policy
+from python_ivm.refresh.plan import Refresh
+from python_ivm.refresh.statement import StatementKind
 from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.sources.cloned import Cloned, newest_clone
 from python_ivm.sources.history import Commit, SourceVersion
@@ -66,7 +67,7 @@ def test_a_clone_follows_a_row_that_changed_in_its_own_tables(lake: TwoSchemas) 
     first = lake.run_in_ci("a", lower("ci.x"))
     assert strategy(first) == ("incremental", "CHANGED")
     assert first.ranges == ("x@0→1",)
-    assert [s.kind for s in first.statements] == [Kind.ALTER, Kind.MERGE]
+    assert [s.kind for s in first.statements] == [StatementKind.ALTER, StatementKind.MERGE]
     assert "ci.x" in first.statements[0].sql
     second = lake.run_in_ci("b", upper("ci.a", "ci.y"))
     assert strategy(second) == ("incremental", "CHANGED")
@@ -83,7 +84,7 @@ def test_where_nothing_changed_the_bookmark_alone_is_taken_over(lake: TwoSchemas
     cloned(lake)
     first = lake.run_in_ci("b", upper("ci.a", "ci.y"))
     assert strategy(first) == ("noop", "UNCHANGED")
-    assert [s.kind for s in first.statements] == [Kind.ALTER, Kind.MERGE]
+    assert [s.kind for s in first.statements] == [StatementKind.ALTER, StatementKind.MERGE]
     assert lake.run_in_ci("b", upper("ci.a", "ci.y")).statements == ()
 
 
@@ -94,7 +95,7 @@ def test_a_clone_over_tables_that_were_not_cloned_reads_on_where_it_was(lake: Tw
     lake.run("a", lower("s.x"))
     refresh = lake.run_in_ci("b", upper("s.a", "s.y"))
     assert strategy(refresh) == ("incremental", "CHANGED")
-    assert [s.kind for s in refresh.statements] == [Kind.MERGE]
+    assert [s.kind for s in refresh.statements] == [StatementKind.MERGE]
 
 
 def test_a_name_may_move_to_the_clones_schema_later(lake: TwoSchemas) -> None:
@@ -332,7 +333,7 @@ def test_a_view_that_somebody_replaced_is_none_of_the_clones_either(lake: TwoSch
     text = lake.views["ci__a"].text
     assert "DISTINCT" in text
     refresh = lake.run_in_ci("a", lower("s.x"), view_text=text)
-    assert refresh.statements[-1].kind is Kind.CREATE_VIEW
+    assert refresh.statements[-1].kind is StatementKind.CREATE_VIEW
     assert "DISTINCT" not in lake.views["ci__a"].text
     again = lake.run_in_ci("a", lower("s.x"), view_text=lake.views["ci__a"].text)
     assert again.statements == ()

@@ -9,8 +9,9 @@ import pytest
 from python_ivm.errors import InvalidModel
 from python_ivm.explain.explain import explain
 from python_ivm.refresh.consistency import consistency_query
-from python_ivm.refresh.request import OnConfigurationChange, Options, Policy
-from python_ivm.refresh.statement import Kind, Refresh, Strategy
+from python_ivm.refresh.options import OnConfigurationChange, Options, Policy
+from python_ivm.refresh.plan import Refresh, Strategy
+from python_ivm.refresh.statement import StatementKind
 from python_ivm.sources.history import Commit
 from tests.planner.lake import Lake, instant
 
@@ -174,5 +175,5 @@ def test_a_view_that_was_dropped_meanwhile_is_made_again(xs: Lake) -> None:
     built = xs.views.pop("m")
     xs.db.execute("drop view s.m")
     again = run(xs, view_exists=False)
-    assert [s.kind for s in again.statements] == [Kind.CREATE_VIEW]
+    assert [s.kind for s in again.statements] == [StatementKind.CREATE_VIEW]
     assert xs.views["m"] == built

@@ -10,8 +10,9 @@ import pytest
 from python_ivm.errors import Unsupported
 from python_ivm.explain.explain import explain
 from python_ivm.refresh.consistency import consistency_query
-from python_ivm.refresh.request import Options, Policy
-from python_ivm.refresh.statement import Kind, Strategy
+from python_ivm.refresh.options import Options, Policy
+from python_ivm.refresh.plan import Strategy
+from python_ivm.refresh.statement import StatementKind
 from tests.planner.lake import Lake, instant
 from tests.planner.stories import View
 
@@ -108,7 +109,7 @@ def test_a_view_whose_text_has_the_date_is_rebuilt(lake: Lake) -> None:
     lake.now = instant("2024-05-02 12:00:00")
     refresh = view.refresh(Strategy.FULL)
     assert refresh.reason == "CLOCK_MOVED"
-    assert Kind.CREATE_VIEW in {statement.kind for statement in refresh.statements}
+    assert StatementKind.CREATE_VIEW in {statement.kind for statement in refresh.statements}
 
 
 def test_a_state_of_unknown_size_is_rebuilt_when_the_clock_moves(lake: Lake) -> None:

@@ -11,8 +11,8 @@ from python_ivm.errors import InvalidModel, NotParsed, Unsupported
 from python_ivm.explain.explain import explain
 from python_ivm.parse.parser import parse, pin_versions
 from python_ivm.refresh import model
-from python_ivm.refresh.request import Options, Policy
-from python_ivm.refresh.statement import Refresh, Strategy
+from python_ivm.refresh.options import Options, Policy
+from python_ivm.refresh.plan import Refresh, Strategy
 from python_ivm.refresh.strategy import plan_refresh
 from tests.planner.lake import Lake
 

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from python_ivm.parse.views import View
+from python_ivm.refresh.options import Options, Policy
+from python_ivm.refresh.plan import Refresh, Strategy
 from python_ivm.refresh.reason import Reason
-from python_ivm.refresh.request import Options, Policy
-from python_ivm.refresh.statement import Kind, Refresh, Strategy
+from python_ivm.refresh.statement import StatementKind
 from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.sources.history import Commit
 from python_ivm.state.bookmark import Bookmark
@@ -48,7 +49,7 @@ def replaced_by(lake: Lake, text: str, name: str = "m") -> View:
     return before
 
 
-def kinds(refresh: Refresh) -> list[Kind]:
+def kinds(refresh: Refresh) -> list[StatementKind]:
     return [s.kind for s in refresh.statements]
 
 
@@ -60,7 +61,7 @@ def test_a_view_that_was_dropped_is_made_again_as_it_was(xs: Lake, name: str) ->
     before = drop(xs)
     again = xs.run("m", sql, view_exists=False)
     assert (again.strategy, again.reason) == (Strategy.NOOP, "VIEW_MISSING")
-    assert kinds(again) == [Kind.CREATE_VIEW]
+    assert kinds(again) == [StatementKind.CREATE_VIEW]
     assert again.summary() == (
         "noop: no source changed; the public view was gone, and is created again"
     )
@@ -77,7 +78,7 @@ def test_what_changed_meanwhile_is_followed(xs: Lake, name: str) -> None:
     xs.change("x", insert=[(2, 9), (3, 1)], delete=[(1, 1)])
     again = xs.run("m", sql, view_exists=False)
     assert (again.strategy, again.reason) == (Strategy.INCREMENTAL, "CHANGED")
-    assert kinds(again) == [Kind.MERGE, Kind.CREATE_VIEW]
+    assert kinds(again) == [StatementKind.MERGE, StatementKind.CREATE_VIEW]
     assert again.explanation.endswith("the public view was gone, and is created again")
     assert again.summary().endswith("the public view was gone, and is created again")
     assert xs.views["m"] == before
@@ -94,7 +95,7 @@ def test_what_cannot_be_followed_is_recomputed(xs: Lake) -> None:
     xs.commits["x"] = [Commit(newest.version, newest.timestamp, operation), *others]
     again = xs.run("m", SQL, view_exists=False)
     assert (again.strategy, again.reason) == (Strategy.RECOMPUTE, "SOURCE_REPLACED")
-    assert kinds(again) == [Kind.MERGE, Kind.CREATE_VIEW]
+    assert kinds(again) == [StatementKind.MERGE, StatementKind.CREATE_VIEW]
     assert "was gone" in again.explanation and "was replaced as a whole" in again.explanation
     xs.check("m")
 
@@ -137,7 +138,7 @@ def test_a_state_that_does_not_know_its_view_learns_it(xs: Lake) -> None:
     assert xs.run("m", SQL).reason == "UNCHANGED"
     drop(xs)
     again = xs.run("m", SQL, view_exists=False)
-    assert kinds(again) == [Kind.MERGE, Kind.CREATE_VIEW]
+    assert kinds(again) == [StatementKind.MERGE, StatementKind.CREATE_VIEW]
     assert again.strategy is Strategy.NOOP
     newest = xs.commits["m__ivm_state"][0]
     now = Bookmark.of(newest.user_metadata)
@@ -151,7 +152,11 @@ def test_a_table_in_the_views_place_is_dropped_after_the_refresh(xs: Lake) -> No
     xs.change("x", insert=[(3, 1)])
     asked = xs.request("m", SQL, view_exists=False, table_in_the_way=True)
     again = plan_refresh(asked, xs)
-    assert kinds(again) == [Kind.MERGE, Kind.DROP_TABLE, Kind.CREATE_VIEW]
+    assert kinds(again) == [
+        StatementKind.MERGE,
+        StatementKind.DROP_TABLE,
+        StatementKind.CREATE_VIEW,
+    ]
     assert "a table stood in the place of the public view" in again.explanation
 
 
@@ -160,14 +165,14 @@ def test_the_view_that_a_killed_rebuild_left_is_made_without_another_one(xs: Lak
     former = "select k, max(v) as hi from s.x group by k"
     xs.run("m", former)
     built = plan_refresh(xs.request("m", SQL), xs)
-    assert kinds(built) == [Kind.KEEP_VIEW, Kind.BUILD, Kind.CREATE_VIEW]
+    assert kinds(built) == [StatementKind.KEEP_VIEW, StatementKind.BUILD, StatementKind.CREATE_VIEW]
     kept, build, _ = built.statements
     pinned = kept.sql.split(" AS\n", 1)[1]
     xs.views["m"] = View(pinned, ("spark_catalog", "s"), {"k": "int", "hi": "int"})
     xs.execute("m", build)
     again = xs.run("m", SQL, view_exists=False)
     assert (again.strategy, again.reason) == (Strategy.NOOP, "VIEW_MISSING")
-    assert kinds(again) == [Kind.CREATE_VIEW]
+    assert kinds(again) == [StatementKind.CREATE_VIEW]
     xs.check("m")
 
 
@@ -184,7 +189,10 @@ def test_a_view_over_a_state_that_lost_its_columns_does_not_stop_a_rebuild(
         return describe(self, sql)
 
     monkeypatch.setattr(Lake, "describe", described)
-    assert kinds(plan_refresh(xs.request("m", changed), xs)) == [Kind.BUILD, Kind.CREATE_VIEW]
+    assert kinds(plan_refresh(xs.request("m", changed), xs)) == [
+        StatementKind.BUILD,
+        StatementKind.CREATE_VIEW,
+    ]
 
 
 def test_the_view_left_by_a_run_that_was_killed_before_its_build(xs: Lake) -> None:
@@ -192,10 +200,10 @@ def test_the_view_left_by_a_run_that_was_killed_before_its_build(xs: Lake) -> No
     xs.run("m", SQL)
     changed = SQL.replace("sum(v) as t", "max(v) as hi")
     kept = plan_refresh(xs.request("m", changed), xs).statements[0]
-    assert kept.kind is Kind.KEEP_VIEW
+    assert kept.kind is StatementKind.KEEP_VIEW
     xs.views["m"] = View(kept.sql.split(" AS\n", 1)[1], ("spark_catalog", "s"), {})
     again = xs.run("m", SQL, view_exists=False)
-    assert kinds(again) == [Kind.CREATE_VIEW]
+    assert kinds(again) == [StatementKind.CREATE_VIEW]
     xs.check("m")
 
 
@@ -242,7 +250,7 @@ def test_a_state_without_the_columns_of_the_query_is_built_again(xs: Lake) -> No
     xs.db.execute("drop view s.m; alter table s.m__ivm_state drop column __ivm_col_2__")
     xs.types["m__ivm_state"].popitem()
     again = xs.run("m", sql, view_exists=False)
-    assert kinds(again) == [Kind.BUILD, Kind.CREATE_VIEW]
+    assert kinds(again) == [StatementKind.BUILD, StatementKind.CREATE_VIEW]
     xs.check("m")
 
 
@@ -254,9 +262,9 @@ def test_a_gap_that_shows_when_the_merge_runs_leads_to_the_view_too(xs: Lake) ->
     gap = Reason("CHANGE_FEED_GAP", "no feed")
     refresh = plan_refresh(xs.request("m", SQL, view_exists=False), xs, gap)
     assert refresh.strategy is Strategy.RECOMPUTE
-    assert kinds(refresh) == [Kind.MERGE, Kind.CREATE_VIEW]
+    assert kinds(refresh) == [StatementKind.MERGE, StatementKind.CREATE_VIEW]
     refresh = plan_refresh(xs.request("m", SQL, view_exists=False), xs, gap, rebuild=True)
-    assert kinds(refresh) == [Kind.BUILD, Kind.CREATE_VIEW]
+    assert kinds(refresh) == [StatementKind.BUILD, StatementKind.CREATE_VIEW]
 
 
 def test_a_model_above_goes_on_following_the_view_that_is_made_again(xs: Lake) -> None:

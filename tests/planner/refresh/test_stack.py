@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from python_ivm.refresh.statement import Strategy
+from python_ivm.refresh.plan import Strategy
 from tests.planner.lake import Lake
 from tests.planner.test_operators import some
 

@@ -9,8 +9,9 @@ import pytest
 
 from python_ivm.errors import InvalidModel
 from python_ivm.optimize.cost import Execution
-from python_ivm.refresh.request import OnConfigurationChange, Options
-from python_ivm.refresh.statement import Kind, Refresh, Statement
+from python_ivm.refresh.options import OnConfigurationChange, Options
+from python_ivm.refresh.plan import Refresh
+from python_ivm.refresh.statement import Statement, StatementKind
 from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.state.bookmark import Bookmark
 from python_ivm.state.storage import Storage
@@ -47,7 +48,7 @@ def of(**config: Any) -> Storage:
 
 
 def build(refresh: Refresh) -> str:
-    (statement,) = (s for s in refresh.statements if s.kind is Kind.BUILD)
+    (statement,) = (s for s in refresh.statements if s.kind is StatementKind.BUILD)
     return statement.sql
 
 
@@ -56,7 +57,7 @@ def written(refresh: Refresh) -> list[Statement]:
 
 
 def altered(refresh: Refresh) -> list[str]:
-    found = [s.sql for s in refresh.statements if s.kind is Kind.ALTER]
+    found = [s.sql for s in refresh.statements if s.kind is StatementKind.ALTER]
     assert all(sql.startswith("ALTER TABLE s.m__ivm_state ") for sql in found)
     return [sql.removeprefix("ALTER TABLE s.m__ivm_state ") for sql in found]
 
@@ -125,7 +126,7 @@ def test_the_first_rows_of_a_model_that_reads_its_own_get_ranges(lake: Lake) -> 
     lake.run("m", sql, storage=of(liquid_clustered_by=["V"]))
     built, rows = (s for s in lake.executed if s.writes_data)
     assert "BY_RANGE" not in built.sql, "it has no rows yet"
-    assert rows.kind is Kind.INSERT and rows.sql.endswith("SORT BY `v`")
+    assert rows.kind is StatementKind.INSERT and rows.sql.endswith("SORT BY `v`")
     assert rows.execution is Execution.LAID_OUT
 
 
@@ -177,9 +178,9 @@ def test_a_clustered_table_is_dropped_before_it_is_partitioned() -> None:
     refresh = lake.run("m", BAG, storage=of(partition_by="k"))
     assert refresh.reason == "STORAGE_CHANGED"
     assert [s.kind for s in refresh.statements] == [
-        Kind.DROP_STATE,
-        Kind.BUILD,
-        Kind.CREATE_VIEW,
+        StatementKind.DROP_STATE,
+        StatementKind.BUILD,
+        StatementKind.CREATE_VIEW,
     ]
 
 
@@ -243,7 +244,7 @@ def test_another_clustering_is_altered(lake: Lake) -> None:
     lake.run("m", BAG)
     first = lake.run("m", BAG, storage=of(liquid_clustered_by="k"))
     assert (first.strategy.value, altered(first)) == ("noop", ["CLUSTER BY (`k`)"])
-    assert [s.kind for s in first.statements] == [Kind.ALTER, Kind.MERGE]
+    assert [s.kind for s in first.statements] == [StatementKind.ALTER, StatementKind.MERGE]
     assert lake.run("m", BAG, storage=of(liquid_clustered_by="k")).statements == ()
     lake.change("x", insert=[(3, 3, "c")])
     second = lake.run("m", BAG)
@@ -301,6 +302,6 @@ def test_full_refresh_false_forbids_other_partitions_alone(lake: Lake) -> None:
 def test_a_state_may_have_a_schema_of_its_own(lake: Lake, partial: bool) -> None:
     request = lake.request("m", BAG, state=("own", "m__ivm_state"), partial=partial)
     first, second, *_ = plan_refresh(request, lake).statements
-    assert first.kind is Kind.CREATE_SCHEMA
+    assert first.kind is StatementKind.CREATE_SCHEMA
     assert first.sql == "CREATE SCHEMA IF NOT EXISTS own"
     assert "own.m__ivm_state" in second.sql

@@ -13,9 +13,10 @@ from python_ivm.optimize.cost import Execution
 from python_ivm.parse.parser import essence
 from python_ivm.parse.views import View
 from python_ivm.refresh.metadata.versions import shows_state
+from python_ivm.refresh.options import OnConfigurationChange, Options, Policy
+from python_ivm.refresh.plan import Counts, Refresh, Strategy
 from python_ivm.refresh.reason import Reason
-from python_ivm.refresh.request import OnConfigurationChange, Options, Policy
-from python_ivm.refresh.statement import Counts, Kind, Refresh, Strategy
+from python_ivm.refresh.statement import StatementKind
 from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.sources.history import Commit, Detail
 from python_ivm.state.bookmark import Bookmark
@@ -77,7 +78,7 @@ def outcome(refresh: Refresh) -> tuple[Strategy, str]:
     return refresh.strategy, refresh.reason
 
 
-def kinds(refresh: Refresh) -> list[Kind]:
+def kinds(refresh: Refresh) -> list[StatementKind]:
     return [s.kind for s in refresh.statements]
 
 
@@ -91,7 +92,7 @@ def under(policy: Policy, **more: Any) -> dict[str, Any]:
 def test_first_a_build_then_noops_then_one_merge_a_change(xs: OddLake) -> None:
     first = xs.run("m", SQL)
     assert outcome(first) == (Strategy.FULL, "FIRST_BUILD")
-    assert kinds(first) == [Kind.BUILD, Kind.CREATE_VIEW]
+    assert kinds(first) == [StatementKind.BUILD, StatementKind.CREATE_VIEW]
     assert first.warning is None
     idle = xs.run("m", SQL)
     assert outcome(idle) == (Strategy.NOOP, "UNCHANGED")
@@ -99,7 +100,7 @@ def test_first_a_build_then_noops_then_one_merge_a_change(xs: OddLake) -> None:
     xs.change("x", insert=[(3, 3)])
     moved = xs.run("m", SQL)
     assert outcome(moved) == (Strategy.INCREMENTAL, "CHANGED")
-    assert kinds(moved) == [Kind.MERGE]
+    assert kinds(moved) == [StatementKind.MERGE]
     assert moved.ranges == ("x@0→1",)
     assert moved.summary(Counts(1, 2, 3)) == "incremental: +1 ~2 -3 rows from x@0→1"
     xs.check("m")
@@ -162,7 +163,7 @@ def test_a_state_of_large_files_is_told_to_mark_rows_as_deleted(
 ) -> None:
     xs.run("m", SQL, properties=properties)
 
-    def kinds(**metrics: int) -> list[Kind]:
+    def kinds(**metrics: int) -> list[StatementKind]:
         metrics_ = {name: str(value) for name, value in metrics.items()}
         newest, *others = xs.commits["m__ivm_state"]
         xs.commits["m__ivm_state"] = [replace(newest, metrics=metrics_), *others]
@@ -171,10 +172,13 @@ def test_a_state_of_large_files_is_told_to_mark_rows_as_deleted(
         assert "ALTER TABLE" not in statements[-1].sql
         return [statement.kind for statement in statements]
 
-    large, both = 2**30, [Kind.TUNE, Kind.MERGE] if tuned else [Kind.MERGE]
-    assert kinds(numOutputBytes=2**10) == [Kind.MERGE]
+    large, both = (
+        2**30,
+        [StatementKind.TUNE, StatementKind.MERGE] if tuned else [StatementKind.MERGE],
+    )
+    assert kinds(numOutputBytes=2**10) == [StatementKind.MERGE]
     assert kinds(numTargetBytesRemoved=large, numTargetRowsCopied=10**6) == both
-    assert kinds(numTargetBytesRemoved=large, numTargetRowsCopied=0) == [Kind.MERGE]
+    assert kinds(numTargetBytesRemoved=large, numTargetRowsCopied=0) == [StatementKind.MERGE]
     xs.run("m", SQL, properties=properties, full_refresh=True)
     assert kinds(numOutputBytes=large) == both
 
@@ -189,7 +193,7 @@ def test_a_state_that_marks_rows_as_deleted_is_not_told_so_again(
     xs.commits["m__ivm_state"] = [replace(newest, metrics=written), *others]
     monkeypatch.setattr(xs, "detail", lambda parts: Detail("", 2**30, marks_rows=True))
     xs.change("x", insert=[(1, 9)])
-    assert [statement.kind for statement in xs.run("m", SQL).statements] == [Kind.MERGE]
+    assert [statement.kind for statement in xs.run("m", SQL).statements] == [StatementKind.MERGE]
 
 
 def test_sizes_are_asked_for_now_and_then(xs: OddLake, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,7 +239,7 @@ def test_a_change_that_is_more_expensive_to_follow_is_recomputed_under_every_pol
         xs.check("m")
         assert outcome(refresh) == chosen
         assert refresh.warning is None
-        assert kinds(refresh) == [Kind.MERGE]
+        assert kinds(refresh) == [StatementKind.MERGE]
         assert ("FULL JOIN" in refresh.statements[0].sql) is (rows is not None)
     told, why = "incremental", ""
     if rows is not None:
@@ -270,7 +274,7 @@ def test_of_a_replaced_source_the_rows_that_differ_are_written_if_the_state_is_s
     strategy = Strategy.RECOMPUTE if recomputes else Strategy.FULL
     assert outcome(refresh) == (strategy, "SOURCE_REPLACED")
     if recomputes:
-        assert kinds(refresh) == [Kind.MERGE]
+        assert kinds(refresh) == [StatementKind.MERGE]
         told = "+1 ~2 -3 rows from x@0→1; s.x was replaced as a whole"
         assert refresh.summary(Counts(1, 2, 3)) == f"recompute (SOURCE_REPLACED): {told}"
     assert xs.run("m", SQL).strategy is Strategy.NOOP
@@ -519,7 +523,7 @@ def test_a_source_that_is_only_maintained_does_not_lose_the_bookmarks_commit(xs:
         refresh = xs.run("m", SQL)
         assert outcome(refresh) == (Strategy.NOOP, "UNCHANGED")
         seen.append(kinds(refresh))
-    assert seen == [[], [], [Kind.MERGE], []]
+    assert seen == [[], [], [StatementKind.MERGE], []]
     xs.commits["x"].remove(built)
     assert xs.run("m", SQL).strategy is Strategy.NOOP
     xs.change("x", insert=[(2, 2)])
@@ -599,7 +603,11 @@ def test_the_view_of_a_state_without_a_bookmark_is_kept_for_that_state(xs: OddLa
     xs.view_texts["m"] = "select k, t from s.m__ivm_state"
     refresh = plan_refresh(xs.request("m", SQL), xs)
     assert refresh.reason == "FIRST_BUILD"
-    assert kinds(refresh) == [Kind.KEEP_VIEW, Kind.BUILD, Kind.CREATE_VIEW]
+    assert kinds(refresh) == [
+        StatementKind.KEEP_VIEW,
+        StatementKind.BUILD,
+        StatementKind.CREATE_VIEW,
+    ]
 
 
 def test_the_view_that_tells_another_date_is_kept_for_its_state(xs: OddLake) -> None:
@@ -609,7 +617,11 @@ def test_the_view_that_tells_another_date_is_kept_for_its_state(xs: OddLake) -> 
     xs.now = instant("2030-01-01 12:00:00")
     refresh = plan_refresh(xs.request("m", sql), xs)
     assert refresh.reason == "CLOCK_MOVED"
-    assert kinds(refresh) == [Kind.KEEP_VIEW, Kind.BUILD, Kind.CREATE_VIEW]
+    assert kinds(refresh) == [
+        StatementKind.KEEP_VIEW,
+        StatementKind.BUILD,
+        StatementKind.CREATE_VIEW,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -629,7 +641,11 @@ def test_a_view_shows_the_state_that_it_names(text: str, shown: bool) -> None:
 
 def test_a_table_under_the_views_name_is_dropped_after_the_build(xs: OddLake) -> None:
     refresh = plan_refresh(xs.request("m", SQL, table_in_the_way=True), xs)
-    assert kinds(refresh) == [Kind.BUILD, Kind.DROP_TABLE, Kind.CREATE_VIEW]
+    assert kinds(refresh) == [
+        StatementKind.BUILD,
+        StatementKind.DROP_TABLE,
+        StatementKind.CREATE_VIEW,
+    ]
 
 
 def test_the_old_view_stays_readable_while_a_state_of_other_columns_is_built(xs: OddLake) -> None:
@@ -637,10 +653,14 @@ def test_the_old_view_stays_readable_while_a_state_of_other_columns_is_built(xs:
     changed = SQL.replace("sum(v) t", "max(v) hi")
     xs.view_texts["m"] = "select k, t from s.m__ivm_state"
     refresh = plan_refresh(xs.request("m", changed), xs)
-    assert kinds(refresh) == [Kind.KEEP_VIEW, Kind.BUILD, Kind.CREATE_VIEW]
+    assert kinds(refresh) == [
+        StatementKind.KEEP_VIEW,
+        StatementKind.BUILD,
+        StatementKind.CREATE_VIEW,
+    ]
     assert "s.m__ivm_state VERSION AS OF 0" in refresh.statements[0].sql
     same = plan_refresh(xs.request("m", SQL, full_refresh=True), xs)
-    assert kinds(same) == [Kind.BUILD, Kind.CREATE_VIEW]
+    assert kinds(same) == [StatementKind.BUILD, StatementKind.CREATE_VIEW]
 
 
 # -- policies ------------------------------------------------------------------------------

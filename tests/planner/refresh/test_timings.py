@@ -13,8 +13,9 @@ from python_ivm.operate.pending import pending
 from python_ivm.operate.records import records
 from python_ivm.optimize.cost import Cost
 from python_ivm.refresh.incremental import Following, TooLarge
-from python_ivm.refresh.request import OnConfigurationChange, Options, Output, Step
-from python_ivm.refresh.statement import Counts, Kind, Refresh, Strategy
+from python_ivm.refresh.options import OnConfigurationChange, Options, Output, StepMode
+from python_ivm.refresh.plan import Counts, Refresh, Strategy
+from python_ivm.refresh.statement import StatementKind
 from python_ivm.sources.history import SourceVersion
 from python_ivm.state.bookmark import Bookmark, Found, no_refresh
 from python_ivm.state.storage import Storage
@@ -74,7 +75,7 @@ FOLLOWED = "incremental (CHANGED)"
 def test_all_rows_are_written_where_that_was_faster(learned: Timed) -> None:
     learned.change("x", delete=[(1, 1)], insert=[(3, 3)])
     refresh = learned.refreshed("sums", SUMS, 1)
-    assert [s.kind for s in refresh.statements] == [Kind.REWRITE]
+    assert [s.kind for s in refresh.statements] == [StatementKind.REWRITE]
     assert refresh.summary(Counts(inserted=4)) == (
         "recompute (FASTER): 4 rows from x@2→3; computing it takes about 0.5 s, "
         "following the change takes about 5.0 s"
@@ -139,7 +140,9 @@ def test_of_a_small_state_all_rows_are_written_if_it_is_cheaper_to_compute_them(
     assert not refresh.fallback
     assert "to follow what changed would read more" in refresh.summary(Counts(inserted=4))
     small = expected == REWRITTEN
-    assert [s.kind for s in refresh.statements] == [Kind.REWRITE if small else Kind.MERGE]
+    assert [s.kind for s in refresh.statements] == [
+        StatementKind.REWRITE if small else StatementKind.MERGE
+    ]
     lake.change("x", insert=[(3, 3)])
     lake.refreshed("sums", SUMS, 2)
     built, took = Took(1_000, None, 1, build=True), Took(2_000, 1, 2)
@@ -264,7 +267,7 @@ def test_nothing_is_tuned_for_a_merge_that_does_not_come(learned: Timed) -> None
     learned.commits["sums__ivm_state"] = [large, *others]
     learned.change("x", insert=[(1, 9)])
     refresh = learned.refreshed("sums", SUMS, 1)
-    assert [s.kind for s in refresh.statements] == [Kind.REWRITE]
+    assert [s.kind for s in refresh.statements] == [StatementKind.REWRITE]
 
 
 def test_a_first_refresh_that_was_slow_does_not_decide(lake: Timed) -> None:
@@ -572,7 +575,7 @@ def test_commits_without_times_tell_nothing(lake: Timed) -> None:
     "more",
     [
         {"options": Options(learn=False)},
-        {"options": Options(step=Step.COMMIT)},
+        {"options": Options(step=StepMode.COMMIT)},
         {"storage": Storage(partition_by=("k",))},
     ],
     ids=["not to learn", "steps", "partitions"],

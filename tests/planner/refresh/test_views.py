@@ -12,8 +12,9 @@ from python_ivm.errors import InvalidModel, Unsupported
 from python_ivm.parse.views import View as SourceView
 from python_ivm.refresh.consistency import consistency_query
 from python_ivm.refresh.metadata.redefined import is_still, said
-from python_ivm.refresh.request import Options, Policy
-from python_ivm.refresh.statement import Kind, Strategy
+from python_ivm.refresh.options import Options, Policy
+from python_ivm.refresh.plan import Strategy
+from python_ivm.refresh.statement import StatementKind
 from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.state.bookmark import Bookmark, digest
 from tests.planner.lake import Lake
@@ -195,7 +196,7 @@ def test_the_consistency_query_pins_the_tables_below_views(xy: Lake) -> None:
     xy.define("v2", "select k, v from v1 where k is not null")
     sql = "select v2.k, count(*) as n from v2 join x on x.i = v2.k group by v2.k"
     view = View(xy, sql)
-    build = next(s for s in xy.executed if s.kind is Kind.BUILD)
+    build = next(s for s in xy.executed if s.kind is StatementKind.BUILD)
     kept = {"ivm.query": _property(build.sql)}
     xy.properties = lambda parts: kept  # type: ignore[method-assign]
     for _ in range(2):
@@ -245,7 +246,7 @@ def test_the_same_name_in_another_schema_is_another_source(xy: Lake) -> None:
         xy.db.execute(f'create table other."{name}" as from s."{name}"')
     moved = plan_refresh(xy.request("m", "select i from x"), xy)
     assert moved.reason == "SOURCE_NEW"
-    build = next(s for s in moved.statements if s.kind is Kind.BUILD)
+    build = next(s for s in moved.statements if s.kind is StatementKind.BUILD)
     bookmark = Bookmark.of(build.bookmark)
     assert bookmark is not None and list(bookmark.sources) == ["other.x"]
 

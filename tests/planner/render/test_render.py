@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from python_ivm.refresh.statement import Kind
+from python_ivm.refresh.statement import StatementKind
 from python_ivm.render.renderer import Renderer
 from tests.planner.lake import Lake
 from tests.planner.stories import View
@@ -109,7 +109,7 @@ def test_an_in_of_joined_tables_stays_one(lake: Lake, condition: str, text: str)
     lake.create("a", {"k": "int", "v": "int", "yes": "boolean"}, a)
     lake.create("b", {"k": "int", "w": "int", "yes": "boolean"}, b)
     view = View(lake, f"select v, count(*) as n from s.a where {condition} group by v")
-    (built,) = (s.sql for s in lake.executed if s.kind is Kind.BUILD)
+    (built,) = (s.sql for s in lake.executed if s.kind is StatementKind.BUILD)
     assert text in " ".join(built.split())
     lake.change("a", insert=[(2, 5, True), (3, 3, False)])
     assert "a.k IN (" not in view.planned().sql, "of a delta it is a join"

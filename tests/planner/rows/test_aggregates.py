@@ -9,10 +9,10 @@ from python_ivm.errors import NotYetImplemented
 from python_ivm.parse.parser import DIALECT
 from python_ivm.rows.aggregates import aggregate
 from python_ivm.rows.expressions import Compiler
-from python_ivm.rows.kinds import Kind
+from python_ivm.rows.kinds import ValueType
 
 ROWS = {(1, 5): 1, (2, None): 2, (None, 7): 3, (None, None): 4, (3, 5): 2}
-COLUMNS = {("x", "a"): (0, Kind("int")), ("x", "b"): (1, Kind("int"))}
+COLUMNS = {("x", "a"): (0, ValueType("int")), ("x", "b"): (1, ValueType("int"))}
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from python_ivm.refresh.statement import Strategy
+from python_ivm.refresh.plan import Strategy
 from python_ivm.sources.history import Change, Commit, SourceVersion, classify, since
 from python_ivm.state.bookmark import Bookmark
 from tests.planner.lake import Lake

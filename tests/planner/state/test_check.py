@@ -8,7 +8,8 @@ import duckdb
 import pytest
 
 from python_ivm.explain.explain import explain
-from python_ivm.refresh.statement import Kind, Strategy
+from python_ivm.refresh.plan import Strategy
+from python_ivm.refresh.statement import StatementKind
 from tests.planner.lake import Lake
 from tests.planner.stories import View
 
@@ -134,7 +135,7 @@ def test_what_is_recomputed_is_checked_too(x: Lake) -> None:
     x._write("x@1", x.rows["x"][0], x.types["x"])
     x.commits["x"].insert(0, replace(x.commits["x"][0], version=1, timestamp=x._time()))
     refresh = view.refresh(Strategy.RECOMPUTE)
-    (merge,) = (s for s in refresh.statements if s.kind is Kind.MERGE)
+    (merge,) = (s for s in refresh.statements if s.kind is StatementKind.MERGE)
     assert "__ivm_check__ = change.__ivm_check__" in merge.sql
 
 

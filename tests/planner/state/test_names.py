@@ -6,8 +6,9 @@ import re
 
 import pytest
 
-from python_ivm.refresh.request import Options
-from python_ivm.refresh.statement import Kind, Strategy
+from python_ivm.refresh.options import Options
+from python_ivm.refresh.plan import Strategy
+from python_ivm.refresh.statement import StatementKind
 from tests.planner.lake import Lake, bag
 from tests.planner.stories import View
 
@@ -79,6 +80,6 @@ def test_a_table_that_can_have_no_feed_is_recomputed(x: Lake) -> None:
     refresh = x.run("m", sql, options=allowed)
     assert (refresh.strategy, refresh.reason) == (Strategy.RECOMPUTE, "CHANGE_FEED_OFF")
     assert "rename the column" in refresh.explanation
-    (merge,) = (s for s in refresh.statements if s.kind is Kind.MERGE)
+    (merge,) = (s for s in refresh.statements if s.kind is StatementKind.MERGE)
     assert "TABLE_CHANGES" not in merge.sql
     assert x.view("m") == bag([(1, 2), (2, 3)])

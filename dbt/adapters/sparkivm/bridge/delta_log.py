@@ -20,7 +20,7 @@ from dbt.adapters.sparkivm.bridge.shortcuts import SessionShortcuts
 from dbt.adapters.sparkivm.bridge.view_details import Kept
 from dbt.adapters.sparkivm.bridge.warehouse import Row
 from python_ivm.refresh.metadata.catalog import SESSION_CATALOG
-from python_ivm.refresh.statements import DELETION_VECTORS
+from python_ivm.refresh.statement_builders import DELETION_VECTORS
 from python_ivm.sources.history import COMMITS_WITHOUT_JOB
 
 if TYPE_CHECKING:

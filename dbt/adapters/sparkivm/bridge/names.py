@@ -11,8 +11,8 @@ from dbt.adapters.reference_keys import _ReferenceKey
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.sparkivm.bridge.conf import known
-from dbt.adapters.sparkivm.bridge.planner_errors import as_dbt_errors
 from dbt.adapters.sparkivm.bridge.relations import IVM, KINDS, state_name
+from dbt.adapters.sparkivm.diagnostics.planner_errors import as_dbt_errors
 from dbt.adapters.sparkivm.relation import catalog_of
 from python_ivm.errors import InvalidModel
 from python_ivm.refresh.lifecycle.names import MOST_OF_RELATION, MOST_OF_SCHEMA, refuse_name

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Generator, Iterable
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
@@ -11,6 +10,7 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from dbt.adapters.sparkivm import log
+from dbt.adapters.sparkivm.bridge import spark_errors
 from dbt.adapters.sparkivm.bridge.conf import (
     USER_METADATA,
     Conf,
@@ -28,59 +28,19 @@ from python_ivm.errors import Conflict
 from python_ivm.loops.run import Ask, Relation, Rounds
 from python_ivm.loops.signed_rounds import NotFollowed
 from python_ivm.refresh.metadata.versions import shows_state
+from python_ivm.refresh.plan import Counts, Refresh, Strategy, combine
 from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import Request
-from python_ivm.refresh.statement import Counts, Kind, Refresh, Statement, Strategy, together
+from python_ivm.refresh.statement import Statement, StatementKind
 from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.state.bookmark import cut_off
-from python_ivm.state.rows import COLLISION
-from python_ivm.state.totals import OVERFLOW
 
 logger = AdapterLogger("SparkIvm")
 
 _ATTEMPTS = 3
 _APPLICATION = "spark.databricks.delta.write.txnAppId"
 _NUMBER = "spark.databricks.delta.write.txnVersion"
-
-# Spark's optimizer fails on conditions that hold below a UNION where one asks a subquery.
 _CONSTRAINTS = "spark.sql.constraintPropagation.enabled"
-_CONSTRAINTS_FAILED = re.compile(r"key not found: \S+#\d+")
-
-_CONFLICT = (
-    "DELTA_CONCURRENT_",
-    "ConcurrentTransactionException",
-    "ConcurrentAppendException",
-    "ConcurrentWriteException",
-    "ProtocolChangedException",
-    "MetadataChangedException",
-)
-_FEED_GAP = (
-    "DELTA_MISSING_CHANGE_DATA",
-    "DELTA_CHANGE_DATA_F",
-    "DELTA_CDC_START_VERSION_AFTER_LATEST",
-    "DELTA_INVALID_CDC_RANGE",
-    "DELTA_LOG_FILE_NOT_FOUND",
-    "DELTA_VERSION_NOT_FOUND",
-    "DELTA_FILE_NOT_FOUND",
-    "DELTA_UNSUPPORTED_TIME_TRAVEL_BEYOND_DELETED_FILE_RETENTION_DURATION",
-    "FAILED_READ_FILE.FILE_NOT_EXIST",
-    "PARQUET_COLUMN_DATA_TYPE_MISMATCH",
-)
-# A table made from a char(n) has one, too, though Spark calls it a string wherever it is asked.
-_INTO_CHAR = "DELTA_MERGE_RESOLVED_ATTRIBUTE_MISSING_FROM_INPUT"
-# Spark's errors of analysis, and those of its own.
-_REFUSED = re.compile(r"Table does not support reads|SQLSTATE: (42\w{3}|0A000|XX000)")
-_DRIFT = "CHECK constraint ivm_count"
-# Spark's errors of values, and those that a query raises itself (raise_error, assert_true).
-_VALUE = re.compile(r"SQLSTATE: (22\w{3}|P0001)")
-# The file that a task reads: of Spark 4, of Spark 3.5.
-_UNREADABLE = re.compile(r"rror while reading file (\S+?)\.?(?:\s|$)")
-_TWO_ROWS = (COLLISION, "DELTA_MULTIPLE_SOURCE_ROW_MATCHING_TARGET_ROW_IN_MERGE")
-_ENDLESS = ("RECURSION_LEVEL_LIMIT_EXCEEDED", "RECURSION_ROW_LIMIT_EXCEEDED")
-_NO_MEMORY = "Not enough memory to build and broadcast"
-# Of a task of it, or how a cluster tells that an executor ended by it.
-_OUT_OF_MEMORY = re.compile(r"java\.lang\.OutOfMemoryError|exited with code 52\b")
-_TOO_LARGE = (OVERFLOW, "ARITHMETIC_OVERFLOW", "NUMERIC_VALUE_OUT_OF_RANGE")
 
 
 @dataclass(frozen=True)
@@ -117,7 +77,7 @@ class Refresher:
         drop_table: Callable[[], None],
         show: Callable[[Relation], None] | None = None,
         tuples: Ask | None = None,
-        observe: Callable[[Kind], AbstractContextManager[object]] = nullcontext,
+        observe: Callable[[StatementKind], AbstractContextManager[object]] = nullcontext,
     ) -> None:
         """Take what runs statements."""
         self._tuples = tuples or (lambda sql: [tuple(row.values()) for row in query(sql)])
@@ -148,7 +108,7 @@ class Refresher:
                 begun = None if request.full_refresh else request.full_refresh
                 request = replace(self._looked_at_again(request), full_refresh=begun)
                 steps.append(self._step(request))
-        refresh = together([refresh for refresh, _ in steps]) if len(steps) > 1 else steps[0][0]
+        refresh = combine([refresh for refresh, _ in steps]) if len(steps) > 1 else steps[0][0]
         counts = [written for _, written in steps if written is not None]
         written = sum(counts, Counts()) if counts else None
         return Outcome(refresh, _response(refresh, written))
@@ -179,16 +139,17 @@ class Refresher:
                 forced, rebuild = None, False  # the other one may have seen to it
                 request = self._looked_at_again(request)
             except DbtRuntimeError as error:
-                found = _fallback(error.msg) or _too_many_rounds(refresh, error.msg)
+                found = spark_errors.fallback(error.msg)
+                found = found or spark_errors.too_many_rounds(refresh, error.msg)
                 # A state that cannot be computed anew is not rebuilt, whatever is asked for.
                 last = rebuild or refresh.strategy is Strategy.FULL
-                if last and _VALUE.search(error.msg):
+                if last and spark_errors.is_of_value(error.msg):
                     raise _failed(request.model, error) from error
                 if found is None or last or errors.is_hopeless(error.msg):
-                    file = _UNREADABLE.search(error.msg)
+                    file = spark_errors.unreadable_file(error.msg)
                     if file is None:
                         raise
-                    raise self._unreadable(request, refresh, file[1], error) from error
+                    raise self._unreadable(request, refresh, file, error) from error
                 forced = forced or found
                 rebuild = refresh.strategy is Strategy.RECOMPUTE
         raise Conflict(
@@ -232,7 +193,7 @@ class Refresher:
                 logger.debug(f"{request.model}: {statement.kind.value}")
                 if statement.writes_data:
                     self._commit(request, statement)
-                elif statement.kind is Kind.DROP_TABLE:
+                elif statement.kind is StatementKind.DROP_TABLE:
                     self._drop_table()
                 else:
                     with executed(self._conf, statement.execution):
@@ -259,7 +220,7 @@ class Refresher:
             if cut and statement.bookmark is not None:
                 statement = replace(statement, bookmark=cut_off(statement.bookmark))
             with self._observe(statement.kind):
-                if statement.kind is Kind.DROP_TABLE:
+                if statement.kind is StatementKind.DROP_TABLE:
                     self._drop_table()
                 elif statement.loop is not None:
                     with executed(self._conf, statement.execution):
@@ -306,7 +267,7 @@ class Refresher:
             rows = self._run(statement.sql)
         if statement.fence is None:
             return None
-        if statement.kind is Kind.MERGE:
+        if statement.kind is StatementKind.MERGE:
             if not rows:
                 raise Conflict("The refresh was committed by another run", model=request.model)
             told = (rows[0][f"num_{what}_rows"] for what in ("inserted", "updated", "deleted"))
@@ -322,7 +283,7 @@ class Refresher:
         try:
             return self._query(sql)
         except DbtRuntimeError as error:
-            if not _CONSTRAINTS_FAILED.search(str(error)):
+            if not spark_errors.is_of_constraints(str(error)):
                 raise
         with changed(self._conf, {_CONSTRAINTS: "false"}):
             return self._query(sql)
@@ -366,7 +327,7 @@ def _conflicts(model: str) -> Generator[None, None, None]:
     try:
         yield
     except DbtRuntimeError as error:
-        if any(sign in str(error) for sign in _CONFLICT):
+        if spark_errors.is_conflict(str(error)):
             raise Conflict(str(error), model=model) from error
         raise
 
@@ -402,38 +363,3 @@ def _commit_settings(statement: Statement) -> dict[str, str]:
         settings[_APPLICATION] = statement.fence[0]
         settings[_NUMBER] = str(statement.fence[1])
     return settings
-
-
-def _too_many_rounds(refresh: Refresh, message: str) -> Reason | None:
-    """Why the change of a recursion is not followed whose rounds fill Spark's memory."""
-    recursive = any("WITH RECURSIVE" in statement.sql for statement in refresh.statements)
-    if not recursive or _NO_MEMORY not in message:
-        return None
-    return Reason("RECURSION_LIMIT", "the change went on until Spark's memory was full")
-
-
-def _fallback(message: str) -> Reason | None:
-    """Why a refresh that failed can be replaced by one from all rows; None if it cannot."""
-    first = message.strip().splitlines()[0] if message.strip() else message
-    if any(sign in message for sign in _FEED_GAP):
-        return Reason("CHANGE_FEED_GAP", "the sources' changes cannot be read", details=first)
-    if any(sign in message for sign in _TWO_ROWS):
-        return Reason("HASH_COLLISION", COLLISION)
-    if any(sign in message for sign in _TOO_LARGE):
-        return Reason("SUM_OVERFLOW", "a number grew too large on the way", details=first)
-    if any(sign in message for sign in _ENDLESS):
-        return Reason("RECURSION_LIMIT", "the change went on for too many rounds", details=first)
-    if _INTO_CHAR in message:
-        told = "Delta cannot merge into columns of type char(n)"
-        return Reason("NOT_YET_IMPLEMENTED", told, details="cast them to string")
-    if _DRIFT in message:
-        return Reason("STATE_DRIFTED", "the stored state does not fit its sources")
-    if _OUT_OF_MEMORY.search(message):
-        told = "an executor's memory was too small for the change"
-        return Reason("OUT_OF_MEMORY", told, details=first)
-    if _VALUE.search(message):
-        told = "an expression failed on rows that the query does not bring together"
-        return Reason("VALUE_ERROR", told, details=first)
-    if _REFUSED.search(message):
-        return Reason("PLANNER_ERROR", "Spark refused the planned statement", details=first)
-    return None

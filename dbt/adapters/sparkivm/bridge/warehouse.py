@@ -20,7 +20,7 @@ from python_ivm.parse.views import View
 from python_ivm.refresh.metadata.cache import MetadataCache
 from python_ivm.refresh.metadata.catalog import SESSION_CATALOG
 from python_ivm.refresh.metadata.versions import CHANGE_FEED
-from python_ivm.refresh.statements import DELETION_VECTORS
+from python_ivm.refresh.statement_builders import DELETION_VECTORS
 from python_ivm.sources.clock import Instant
 from python_ivm.sources.history import Commit, DataFile, Detail
 

@@ -16,7 +16,7 @@ from python_ivm.parse.parser import quoted_name
 from python_ivm.parse.views import View
 from python_ivm.refresh.lifecycle.cloned import is_still_there, plan_clone, plan_table_clone
 from python_ivm.refresh.request import Request
-from python_ivm.refresh.statement import Kind, Statement
+from python_ivm.refresh.statement import Statement, StatementKind
 from python_ivm.sources.cloned import Cloned
 
 logger = AdapterLogger("SparkIvm")
@@ -147,7 +147,7 @@ class Cloner:
         metadata = {USER_METADATA: statement.bookmark} if statement.bookmark is not None else {}
         with only_now(self._conf, metadata):
             self._query(statement.sql)
-        if statement.kind is Kind.CLONE and not is_still_there(self._warehouse, of):
+        if statement.kind is StatementKind.CLONE and not is_still_there(self._warehouse, of):
             self._query(f"DROP TABLE {quoted_name(made)}")
             raise DbtRuntimeError(
                 f"{'.'.join(of.parts)} was replaced while it was cloned. Clone it again."

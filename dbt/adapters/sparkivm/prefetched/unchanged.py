@@ -26,8 +26,8 @@ from dbt.adapters.sparkivm.prefetched.many_logs import ManyLogs, Name, name_of
 from python_ivm.parse.parser import DIALECT
 from python_ivm.parse.views import View
 from python_ivm.refresh.metadata.catalog import SESSION_CATALOG
+from python_ivm.refresh.plan import Refresh, Strategy
 from python_ivm.refresh.request import Request
-from python_ivm.refresh.statement import Refresh, Strategy
 from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.sources.history import Commit, Detail
 

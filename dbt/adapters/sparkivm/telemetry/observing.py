@@ -18,7 +18,7 @@ from dbt.adapters.sparkivm.telemetry.told import Asked, Done, Observation, Obser
 from python_ivm.errors import IvmError
 from python_ivm.parse.parser import table_key
 from python_ivm.refresh.request import Request
-from python_ivm.refresh.statement import Kind
+from python_ivm.refresh.statement import StatementKind
 
 logger = AdapterLogger("SparkIvm")
 
@@ -44,7 +44,7 @@ class Refreshing:
         self.response: RefreshResponse | None = None
         self._observations = observations
 
-    def statement(self, kind: Kind) -> AbstractContextManager[object]:
+    def statement(self, kind: StatementKind) -> AbstractContextManager[object]:
         """A statement of it, while it runs."""
         if not self._observations:
             return nullcontext()

@@ -29,7 +29,7 @@ from openlineage.client.uuid import generate_new_uuid
 
 from dbt.adapters.sparkivm.__version__ import version
 from dbt.adapters.sparkivm.telemetry.told import Asked, Done, Read
-from python_ivm.refresh.statement import Kind
+from python_ivm.refresh.statement import StatementKind
 
 _PRODUCER = f"https://github.com/dbt-sparkivm/dbt-sparkivm/tree/{version}"
 _PAGE = "https://github.com/dbt-sparkivm/dbt-sparkivm/blob/main/docs/telemetry.md"
@@ -102,7 +102,7 @@ class Refreshing:
         self._space = f"spark://{asked.server.partition('//')[2] or 'localhost'}"
         self._emit(RunState.START, {}, [], None)
 
-    def statement(self, kind: Kind) -> AbstractContextManager[object]:
+    def statement(self, kind: StatementKind) -> AbstractContextManager[object]:
         """Nothing is told of single statements."""
         return nullcontext()
 

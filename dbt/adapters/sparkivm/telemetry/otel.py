@@ -26,7 +26,7 @@ from opentelemetry.trace import ProxyTracerProvider, Span, SpanKind, Status, Sta
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from dbt.adapters.sparkivm.telemetry.told import Asked, Done
-from python_ivm.refresh.statement import Kind
+from python_ivm.refresh.statement import StatementKind
 
 _NAME = "dbt-sparkivm"
 Attributes = Mapping[str, Any]
@@ -95,7 +95,7 @@ class Refreshing:
         self._otel, self._span, self._asked = otel, span, asked
 
     @contextmanager
-    def statement(self, kind: Kind) -> Generator[None, None, None]:
+    def statement(self, kind: StatementKind) -> Generator[None, None, None]:
         """A span below; its SQL, which may hold values, is not told."""
         span = self._otel._tracer.start_span(
             f"sparkivm.{kind.value}",

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from python_ivm.refresh.statement import Kind
+from python_ivm.refresh.statement import StatementKind
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Done:
 class Observation(Protocol):
     """A refresh that somebody is told of while it runs."""
 
-    def statement(self, kind: Kind) -> AbstractContextManager[object]:
+    def statement(self, kind: StatementKind) -> AbstractContextManager[object]:
         """A statement of it, while it runs."""
 
     def done(self, done: Done) -> None:

@@ -12,8 +12,8 @@ import jinja2
 from integration_tests.delays import simulation
 from python_ivm.parse.previous import MARK
 from python_ivm.refresh.consistency import consistency_query
-from python_ivm.refresh.request import Options
-from python_ivm.refresh.statement import Refresh, Strategy
+from python_ivm.refresh.options import Options
+from python_ivm.refresh.plan import Refresh, Strategy
 from tests.planner.lake import Lake, bag
 from tests.planner.refresh.delays.test_previous import looking_at
 

@@ -12,9 +12,9 @@ from python_ivm.errors import InvalidModel, NotYetImplemented, Unsupported
 from python_ivm.explain.explain import explain
 from python_ivm.optimize.cost import Cost
 from python_ivm.refresh.consistency import consistency_query
+from python_ivm.refresh.options import Options
+from python_ivm.refresh.plan import Refresh, Strategy
 from python_ivm.refresh.reason import Reason
-from python_ivm.refresh.request import Options
-from python_ivm.refresh.statement import Refresh, Strategy
 from python_ivm.refresh.strategy import plan_refresh
 from tests.planner.lake import Lake, Row
 from tests.planner.test_operators import CHANGES, QUERIES, TABLES, some

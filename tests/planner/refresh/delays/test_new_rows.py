@@ -10,8 +10,8 @@ import pytest
 from python_ivm.errors import InvalidModel
 from python_ivm.parse.marks import Mark
 from python_ivm.refresh.consistency import consistency_query
-from python_ivm.refresh.request import Options, Step
-from python_ivm.refresh.statement import Strategy
+from python_ivm.refresh.options import Options, StepMode
+from python_ivm.refresh.plan import Strategy
 from tests.planner.lake import Lake, Row, bag
 from tests.planner.test_operators import some
 
@@ -86,9 +86,9 @@ def test_new_rows_are_those_that_came_since_the_last_run(xy: Lake, name: str) ->
         assert xy.db.execute(xy.duck(query)).fetchall() == []
 
 
-@pytest.mark.parametrize("step", Step)
+@pytest.mark.parametrize("step", StepMode)
 @pytest.mark.parametrize("name", FOLDS)
-def test_each_new_row_is_taken_once(xy: Lake, name: str, step: Step) -> None:
+def test_each_new_row_is_taken_once(xy: Lake, name: str, step: StepMode) -> None:
     rng, sql, options = random.Random(name), FOLDS[name], Options(step=step)
     xy.db.execute("create schema before")
     xy.db.execute("create table before.m (i bigint, v bigint)")
@@ -110,9 +110,9 @@ def test_each_new_row_is_taken_once(xy: Lake, name: str, step: Step) -> None:
     for number in range(6):
         for _ in range(rng.choice([0, 1, 2])):
             change(xy, rng)
-            if step is Step.COMMIT:
+            if step is StepMode.COMMIT:
                 expected = simulated()
-        if step is Step.REFRESH:
+        if step is StepMode.REFRESH:
             expected = simulated()
         refresh = xy.run("m", sql, options=options)
         assert xy.view("m") == expected, f"{number}: {refresh.explanation}"

@@ -10,8 +10,8 @@ import pytest
 from python_ivm.errors import InvalidModel, Unsupported
 from python_ivm.explain.explain import explain
 from python_ivm.refresh.consistency import consistency_query
-from python_ivm.refresh.request import Options, Step
-from python_ivm.refresh.statement import Strategy
+from python_ivm.refresh.options import Options, StepMode
+from python_ivm.refresh.plan import Strategy
 from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.sources.history import Commit
 from tests.planner.lake import Lake
@@ -87,7 +87,7 @@ def test_each_run_is_the_query_over_the_sources_now_and_its_own_rows_before(
 
 
 def test_what_is_explained(xy: Lake) -> None:
-    request = xy.request("m", QUERIES["extreme"], options=Options(step=Step.COMMIT))
+    request = xy.request("m", QUERIES["extreme"], options=Options(step=StepMode.COMMIT))
     told = explain(request, xy)
     assert "s.m__ivm_state: the model's own rows, as of its last refresh" in told
     assert "function of the sources' commits since the build" in told

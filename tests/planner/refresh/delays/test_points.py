@@ -11,8 +11,8 @@ import pytest
 
 from python_ivm.errors import InvalidModel
 from python_ivm.refresh.consistency import consistency_query
-from python_ivm.refresh.request import Options
-from python_ivm.refresh.statement import Refresh, Strategy
+from python_ivm.refresh.options import Options
+from python_ivm.refresh.plan import Refresh, Strategy
 from python_ivm.refresh.strategy import plan_refresh
 from tests.planner.lake import Lake, Row, bag
 from tests.planner.refresh.delays.naive import Naive

@@ -9,8 +9,8 @@ import pytest
 
 from python_ivm.errors import InvalidModel
 from python_ivm.parse.previous import MARK
+from python_ivm.refresh.plan import Strategy
 from python_ivm.refresh.request import Previous
-from python_ivm.refresh.statement import Strategy
 from tests.planner.lake import Lake, bag
 from tests.planner.test_operators import some
 

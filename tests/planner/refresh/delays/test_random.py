@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from python_ivm.parse.previous import MARK
-from python_ivm.refresh.request import Options, Step
-from python_ivm.refresh.statement import Strategy
+from python_ivm.refresh.options import Options, StepMode
+from python_ivm.refresh.plan import Strategy
 from tests.planner.lake import Lake, bag
 from tests.planner.refresh.delays.naive import Naive
 from tests.planner.refresh.delays.test_points import Points
@@ -107,16 +107,16 @@ def test_a_random_model_of_its_own_rows(
     rng = random.Random(f"own {seed}")
     lake = sources(rng)
     sql = typed(together(rng, rng.choice(FROM_SOURCES), rng.choice(OWN).format(m="s.m")))
-    step = rng.choice(list(Step))
+    step = rng.choice(list(StepMode))
     naive = Naive(lake, sql, "m", "i bigint, v bigint")
     expected = naive.run()
     lake.run("m", sql, options=Options(step=step))
     assert lake.view("m") == expected, sql
     for number in range(6):
         for _ in range(rng.choice([0, 1, 1, 2])):
-            if change(lake, rng) in sql and step is Step.COMMIT:
+            if change(lake, rng) in sql and step is StepMode.COMMIT:
                 expected = naive.run()
-        if step is Step.REFRESH:
+        if step is StepMode.REFRESH:
             expected = naive.run()
         refresh = lake.run("m", sql, options=Options(step=step))
         assert lake.view("m") == expected, f"run {number}: {refresh.explanation}: {sql}"

@@ -7,8 +7,8 @@ from collections import Counter
 
 import pytest
 
-from python_ivm.refresh.request import Options
-from python_ivm.refresh.statement import Refresh, Strategy
+from python_ivm.refresh.options import Options
+from python_ivm.refresh.plan import Refresh, Strategy
 from python_ivm.refresh.strategy import plan_refresh
 from tests.planner.lake import Lake, Row
 from tests.planner.refresh.delays.naive import Naive

@@ -14,7 +14,8 @@ from typing import Any
 
 from dbt.adapters.sparkivm.__version__ import version
 from python_ivm.refresh.metadata.versions import state_history
-from python_ivm.refresh.request import Request, Warehouse
+from python_ivm.refresh.metadata.warehouse import Warehouse
+from python_ivm.refresh.request import Request
 from python_ivm.state.bookmark import digest
 
 SETTLED = frozenset({"UNCHANGED", "CHANGED"})

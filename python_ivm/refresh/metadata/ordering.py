@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from python_ivm.errors import InvalidModel
 from python_ivm.parse.parser import TableReference
-from python_ivm.refresh.request import Warehouse
+from python_ivm.refresh.metadata.warehouse import Warehouse
 from python_ivm.sources.history import Until
 
 _ORDERED = (

@@ -13,7 +13,7 @@ from python_ivm.optimize.cost import Execution
 from python_ivm.parse.parser import DIALECT, quoted_name, table_key
 from python_ivm.refresh.metadata.versions import CHANGE_FEED
 from python_ivm.refresh.request import Request
-from python_ivm.refresh.statement import Kind, Statement
+from python_ivm.refresh.statement import Statement, StatementKind
 from python_ivm.render.merge import merge
 from python_ivm.render.renderer import Renderer
 from python_ivm.render.sources import relation_name, source_relations, string, table, text
@@ -45,13 +45,14 @@ def create_schema(request: Request) -> list[Statement]:
     if request.state[:-1] == request.view[:-1]:
         return []
     schema = relation_name(request.state[:-1])
-    return [Statement(Kind.CREATE_SCHEMA, f"CREATE SCHEMA IF NOT EXISTS {schema}")]
+    return [Statement(StatementKind.CREATE_SCHEMA, f"CREATE SCHEMA IF NOT EXISTS {schema}")]
 
 
 def create_view(request: Request, query: str) -> Statement:
     """The statement that defines the public view."""
     return Statement(
-        Kind.CREATE_VIEW, f"CREATE OR REPLACE VIEW {relation_name(request.view)} AS\n{query}"
+        StatementKind.CREATE_VIEW,
+        f"CREATE OR REPLACE VIEW {relation_name(request.view)} AS\n{query}",
     )
 
 
@@ -92,7 +93,7 @@ def create_state(
     pairs = ", ".join(f"{string(k)} = {string(v)}" for k, v in sorted(properties.items()))
     clauses += [f"TBLPROPERTIES ({pairs})", "AS", body]
     fenced = fence(request, number) if bookmark is not None else None
-    return Statement(Kind.BUILD, "\n".join(clauses), bookmark, fenced, execution)
+    return Statement(StatementKind.BUILD, "\n".join(clauses), bookmark, fenced, execution)
 
 
 def clone_state(
@@ -104,7 +105,7 @@ def clone_state(
     sql = f"{verb} TABLE {relation_name(request.state)} SHALLOW CLONE {_at(other, version)}"
     if request.location:
         sql += f" LOCATION {string(request.location)}"
-    return Statement(Kind.CLONE, sql, bookmark)
+    return Statement(StatementKind.CLONE, sql, bookmark)
 
 
 def clone_table(parts: tuple[str, ...], other: tuple[str, ...], cloned: Cloned) -> Statement:
@@ -112,7 +113,7 @@ def clone_table(parts: tuple[str, ...], other: tuple[str, ...], cloned: Cloned) 
     told = encoded({RECORD: cloned.value()})
     source = _at(other, cloned.version.version)
     sql = f"CREATE TABLE {relation_name(parts)} SHALLOW CLONE {source}"
-    return Statement(Kind.CLONE, sql, told)
+    return Statement(StatementKind.CLONE, sql, told)
 
 
 def _at(parts: tuple[str, ...], version: int) -> str:
@@ -124,7 +125,7 @@ def keep_text(request: Request, sql: str) -> Statement:
     texts = {MODEL: request.sql, QUERY: sql}
     pairs = ", ".join(f"{string(k)} = {string(encoded(v))}" for k, v in texts.items())
     name = relation_name(request.state)
-    return Statement(Kind.ALTER, f"ALTER TABLE {name} SET TBLPROPERTIES ({pairs})")
+    return Statement(StatementKind.ALTER, f"ALTER TABLE {name} SET TBLPROPERTIES ({pairs})")
 
 
 def fence(request: Request, number: int) -> tuple[str, int]:
@@ -216,7 +217,7 @@ def empty_state(
 
 
 def write_rows(
-    kind: Kind,
+    kind: StatementKind,
     request: Request,
     layout: Layout,
     sources: Mapping[str, SourceChange],
@@ -234,7 +235,7 @@ def write_rows(
         clock: The clock if the query asks it.
     """
     body, name = state_query(layout, sources, clock), relation_name(request.state)
-    if kind is Kind.REWRITE:  # of a small state
+    if kind is StatementKind.REWRITE:  # of a small state
         return Statement(kind, f"INSERT OVERWRITE {name} BY NAME\n{body}")
     body, execution = _laid_out(body, request, layout)
     return Statement(kind, f"INSERT INTO {name} BY NAME\n{body}", execution=execution)
@@ -262,12 +263,12 @@ def drop_table(request: Request) -> list[Statement]:
     """Removes a table under the view's name: the model was materialized otherwise before."""
     if not request.table_in_the_way:
         return []
-    return [Statement(Kind.DROP_TABLE, f"DROP TABLE {relation_name(request.view)}")]
+    return [Statement(StatementKind.DROP_TABLE, f"DROP TABLE {relation_name(request.view)}")]
 
 
 def keep_view(request: Request, query: str) -> Statement:
     """The old view over the state's present version, while the state is replaced."""
-    return replace(create_view(request, query), kind=Kind.KEEP_VIEW)
+    return replace(create_view(request, query), kind=StatementKind.KEEP_VIEW)
 
 
 def merge_statement(
@@ -283,12 +284,12 @@ def merge_statement(
     """
     before = table(request.state, version)
     renderer = Renderer(source_relations(sources, clock, before))
-    return Statement(Kind.MERGE, text(merge(planned, table(request.state), renderer)))
+    return Statement(StatementKind.MERGE, text(merge(planned, table(request.state), renderer)))
 
 
 def run_loop(run: Rounds) -> Statement:
     """The statement that runs a loop; its text is what Spark is asked before."""
-    return Statement(Kind.LOOP, ";\n".join(run.queries), loop=run)
+    return Statement(StatementKind.LOOP, ";\n".join(run.queries), loop=run)
 
 
 def keep_bookmark(request: Request) -> Statement:
@@ -296,10 +297,12 @@ def keep_bookmark(request: Request) -> Statement:
     nothing = "(SELECT 1 AS one WHERE FALSE) AS change"
     sql = f"MERGE INTO {relation_name(request.state)} AS stored USING {nothing} ON FALSE"
     sql += "\nWHEN MATCHED THEN DELETE"
-    return Statement(Kind.MERGE, sql, execution=Execution.PLANNED_ONCE)
+    return Statement(StatementKind.MERGE, sql, execution=Execution.PLANNED_ONCE)
 
 
 def mark_rows_as_deleted(request: Request) -> Statement:
     """Lets a MERGE mark the rows of a file as deleted, where it would write the others anew."""
     name = relation_name(request.state)
-    return Statement(Kind.TUNE, f"ALTER TABLE {name} SET TBLPROPERTIES ({DELETION_VECTORS} = true)")
+    return Statement(
+        StatementKind.TUNE, f"ALTER TABLE {name} SET TBLPROPERTIES ({DELETION_VECTORS} = true)"
+    )

@@ -9,7 +9,7 @@ from python_ivm.algebra.definitions import definitions
 from python_ivm.algebra.term import Changes
 from python_ivm.bind.binder import bind
 from python_ivm.bind.query import Query
-from python_ivm.bind.ties import known_kinds
+from python_ivm.bind.ties import Kinds, known_kinds
 from python_ivm.bind.union_types import Types, known
 from python_ivm.errors import InvalidModel, IvmError, NotYetImplemented, Unsupported
 from python_ivm.functions.comparable import may_be_incomparable
@@ -26,11 +26,11 @@ from python_ivm.qualify.checks.clock_words import refuse_clock_words
 from python_ivm.qualify.checks.determinism import refuse_places_of_rows
 from python_ivm.qualify.checks.session_names import refuse_session_names
 from python_ivm.qualify.checks.user_functions import check_user_functions
-from python_ivm.qualify.schema import kind_of
-from python_ivm.refresh import statements
+from python_ivm.qualify.schema import Schemas, kind_of
+from python_ivm.refresh import statement_builders
 from python_ivm.refresh.model import Model
+from python_ivm.refresh.options import Output
 from python_ivm.refresh.reason import Reason, not_parsed, not_yet, planner_error
-from python_ivm.refresh.request import Output
 from python_ivm.refresh.storable import (
     refuse_incomparable,
     refuse_intervals,
@@ -88,50 +88,10 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
     schemas = model.schemas()
     refuse_clock_words(model.reading.tree, schemas)
     refuse_places_of_rows(model.reading.tree, schemas)
-    if types is None and (unseen := model.unversioned()):
-        return model.not_delta(unseen[0])
+    if types is None and (unseen := model.sources.unversioned()):
+        return model.sources.not_delta(unseen[0])
     try:
-        if types is None:
-            promised = model.request.options.deterministic_functions
-            check_user_functions(model.reading.tree, model.warehouse.user_functions(), promised)
-        questions = Questions(model)
-        casts = questions.casts if types is None else known(types)
-        kinds = questions.kinds if types is None else known_kinds(types)
-        query = bind(model.tree, schemas, casts, kinds)
-        refuse_own_names(query)
-        if model.recursive_set is not None:
-            query = in_place_of_loop(query, model.recursive_set)
-        used = _used_columns(query)
-        described: Described | None = None
-        if types is None:
-            described = model.warehouse.describe(model.request.sql)
-            if len(described) != len(query.columns):
-                raise NotYetImplemented(
-                    "A * that shows several columns of one name",
-                    operator="*",
-                    hint="Write out the columns.",
-                )
-            questions.refuse_sessions(used)
-            asked = questions.arguments(query)
-            types = asked | nested_columns(query, described) | questions.united
-            types |= questions.recursion(query)
-        failures = Failures(definitions(query.plan, partial(kind_of, schemas)), model.ansi)
-        log = model.request.options.output is Output.INSERTED
-        decided = log_layout(query, types) if log else layout(query, types, failures)
-        net = sources_to_net(decided, failures)
-        if null_aware_anti_join.__name__ not in model.request.without_passes:
-            decided = replace(
-                decided, input=null_aware_anti_join(decided.input, partial(kind_of, schemas))
-            )
-        if not decided.is_bag:
-            values = [value for counter in decided.counters for value in counter.values]
-            decided = replace(decided, incomparable=kinds(decided.input, values))
-        if described is not None:
-            types = {**types, **questions.orders}
-            names = tuple(name for name, _ in described)
-            decided = replace(decided, columns=logged_columns(names) if log else names)
-            _check_storable(questions, query, decided, described)
-            _try(model, query, decided, net)
+        found = _decided(model, schemas, types)
     except NotYetImplemented as error:
         _refuse_session_names(model, error)
         return not_yet(error)
@@ -143,10 +103,102 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
         raise
     except Exception as error:
         return planner_error(error, model.warehouse.failure)
+    fingerprint = _fingerprint(model, schemas, found)
+    comparable = not (_any_values(found.layout) and may_be_incomparable(_texts(model)))
+    return Maintained(found.query, found.layout, found.types, fingerprint, comparable, found.net)
+
+
+@dataclass(frozen=True)
+class _Decided:
+    """A query with its layout; the attributes are those of :class:`Maintained`."""
+
+    query: Query
+    layout: Layout
+    types: Types
+    net: frozenset[str]
+
+
+def _decided(model: Model, schemas: Schemas, types: Types | None) -> _Decided:
+    """Bind a query and decide its layout; where no types are known, ask for them and try it out.
+
+    Raises:
+        NotYetImplemented: If there is no rule for something in it.
+        InvalidModel: If it cannot be bound.
+        Unsupported: If its result does not follow from its sources.
+    """
+    if types is None:
+        promised = model.request.options.deterministic_functions
+        check_user_functions(model.reading.tree, model.warehouse.user_functions(), promised)
+    questions = Questions(model)
+    casts = questions.casts if types is None else known(types)
+    kinds = questions.kinds if types is None else known_kinds(types)
+    query = bind(model.tree, schemas, casts, kinds)
+    refuse_own_names(query)
+    if model.recursive_set is not None:
+        query = in_place_of_loop(query, model.recursive_set)
+    if types is not None:
+        decided, net = _laid_out(model, schemas, query, types, kinds)
+        return _Decided(query, decided, types, net)
+    described = _described(model, query)
+    questions.refuse_sessions(_used_columns(query))
+    types = _asked(questions, query, described)
+    decided, net = _laid_out(model, schemas, query, types, kinds)
+    types = {**types, **questions.orders}
+    names = tuple(name for name, _ in described)
+    decided = replace(decided, columns=logged_columns(names) if decided.is_log else names)
+    _check_storable(questions, query, decided, described)
+    _try(model, query, decided, net)
+    return _Decided(query, decided, types, net)
+
+
+def _described(model: Model, query: Query) -> Described:
+    """The query's columns as Spark tells them.
+
+    Raises:
+        NotYetImplemented: If they are not those of the bound query.
+    """
+    described = model.warehouse.describe(model.request.sql)
+    if len(described) != len(query.columns):
+        raise NotYetImplemented(
+            "A * that shows several columns of one name",
+            operator="*",
+            hint="Write out the columns.",
+        )
+    return described
+
+
+def _asked(questions: Questions, query: Query, described: Described) -> Types:
+    """The types that decide the layout, as Spark tells them."""
+    asked = questions.arguments(query)
+    types = asked | nested_columns(query, described) | questions.united
+    return types | questions.recursion(query)
+
+
+def _laid_out(
+    model: Model, schemas: Schemas, query: Query, types: Types, kinds: Kinds
+) -> tuple[Layout, frozenset[str]]:
+    """What is stored, and the sources of whose change rows that came and went are left out."""
+    failures = Failures(definitions(query.plan, partial(kind_of, schemas)), model.ansi)
+    log = model.request.options.output is Output.INSERTED
+    decided = log_layout(query, types) if log else layout(query, types, failures)
+    net = sources_to_net(decided, failures)
+    if null_aware_anti_join.__name__ not in model.request.without_passes:
+        decided = replace(
+            decided, input=null_aware_anti_join(decided.input, partial(kind_of, schemas))
+        )
+    if not decided.is_bag:
+        values = [value for counter in decided.counters for value in counter.values]
+        decided = replace(decided, incomparable=kinds(decided.input, values))
+    return decided, net
+
+
+def _fingerprint(model: Model, schemas: Schemas, found: _Decided) -> str:
+    """A hash of plan, types and layout, whatever the sources are called."""
+    query, decided = found.query, found.layout
     places = {table.key: f"#{number}" for number, table in enumerate(model.tables, 1)}
     read = {
         places.get(node, node): {c: kind_of(schemas, node, c) for c in columns}
-        for node, columns in used.items()
+        for node, columns in _used_columns(query).items()
     }
     stored = [(key.name, key.expression.sql(dialect=DIALECT)) for key in decided.keys]
     stored += [(c.name, c.build().sql(dialect=DIALECT)) for c in decided.counters]
@@ -157,9 +209,7 @@ def maintained(model: Model, types: Types | None) -> Maintained | Reason:
         stored.append((STEP, ""))
     if decided.check is not None:
         stored.append((CHECK, decided.check.sql(dialect=DIALECT)))
-    fingerprint = digest(stored, tree(query.plan, places), read)
-    comparable = not (_any_values(decided) and may_be_incomparable(_texts(model)))
-    return Maintained(query, decided, types, fingerprint, comparable, net)
+    return digest(stored, tree(query.plan, places), read)
 
 
 def _any_values(decided: Layout) -> bool:
@@ -184,15 +234,17 @@ def _check_storable(
 
 def _try(model: Model, query: Query, decided: Layout, net: frozenset[str]) -> None:
     """Plan a build and a change of every source, to know before anything is written."""
-    current = model.current_versions()
+    current = model.sources.current_versions()
     followed = [key for key in query.sources if not key.startswith(f"{NOW}.")]
     every = Changes({key: False for key in (*followed, CLOCK)})
-    context = Context(partial(kind_of, model.schemas()), Cost(model, {}), net=net)
+    context = Context(partial(kind_of, model.schemas()), Cost(model.statistics, {}), net=net)
     clock = model.clock(None)
-    statements.build_statements(model.request, model.reading.text, decided, current, clock, "", 0)
+    statement_builders.build_statements(
+        model.request, model.reading.text, decided, current, clock, "", 0
+    )
     if every.touches(decided.input):
         merge = compiled(decided, every, context)
-        statements.merge_statement(model.request, merge, current, clock)
+        statement_builders.merge_statement(model.request, merge, current, clock)
 
 
 def _let_spark_judge(model: Model, error: InvalidModel) -> None:
