@@ -30,9 +30,9 @@ from python_ivm.parse.parser import (
     without_terminator,
 )
 from python_ivm.parse.previous import marked_tables
-from python_ivm.parse.session_settings import refuse_other_reading
 from python_ivm.parse.views import InlinedQuery, View, read
 from python_ivm.qualify.checks.determinism import check_deterministic
+from python_ivm.qualify.checks.session_settings import refuse_other_reading
 from python_ivm.qualify.schema import Schemas, TableSchema
 from python_ivm.refresh.delays import own_rows, refusals
 from python_ivm.refresh.metadata import versions

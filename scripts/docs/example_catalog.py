@@ -108,6 +108,10 @@ class Catalog:
                 rows.append([which.this.name, *texts, *["true"] * (len(values) - len(texts))])
         return rows
 
+    def doubles_quotes(self) -> bool:
+        """As since Spark 4.0."""
+        return True
+
     def user_functions(self) -> Sequence[str]:
         """None."""
         return ()

@@ -42,7 +42,7 @@ from python_ivm.loops.run import Relation
 from python_ivm.operate.maintenance import Maintenance, maintenance
 from python_ivm.parse.parser import table_key
 from python_ivm.parse.previous import previous_tables
-from python_ivm.parse.session_settings import ALWAYS, IF_GIVEN
+from python_ivm.qualify.checks.session_settings import ALWAYS, IF_GIVEN
 from python_ivm.refresh.consistency import consistency_query, loop_to_run
 from python_ivm.refresh.delays.start import readable
 from python_ivm.refresh.metadata.versions import shows_state

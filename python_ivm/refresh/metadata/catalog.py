@@ -16,8 +16,8 @@ from python_ivm.parse.parser import (
     table_key,
     table_references,
 )
-from python_ivm.parse.session_settings import IF_GIVEN, refuse_other_reading
 from python_ivm.parse.views import Relation, View, no_rows
+from python_ivm.qualify.checks.session_settings import IF_GIVEN, refuse_other_reading
 from python_ivm.refresh.metadata.versions import is_delta, state_history
 from python_ivm.refresh.metadata.warehouse import Warehouse
 from python_ivm.refresh.request import Previous

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from python_ivm.errors import ReadOtherwise
-from python_ivm.parse.session_settings import refuse_other_reading
+from python_ivm.qualify.checks.session_settings import refuse_other_reading
 from python_ivm.refresh.plan import Strategy
 from python_ivm.refresh.strategy import plan_refresh
 from tests.planner.lake import Lake
