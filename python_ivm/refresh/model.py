@@ -137,6 +137,7 @@ class Model:
         refusals.refuse_reading_itself(self)
         refusals.refuse_log_of_itself(self)
         refusals.refuse_two_times(self)
+        refusals.refuse_paths_apart_by_case(self)
         refusals.refuse_new_rows_of_no_history(self)
 
     def _left_to_spark(self, error: NotParsed) -> InlinedQuery:

@@ -104,6 +104,24 @@ def refuse_two_times(model: Delayed) -> None:
             )
 
 
+def refuse_paths_apart_by_case(model: Delayed) -> None:
+    """The planner knows a table by its name in lower case, also where that is a path.
+
+    Raises:
+        NotYetImplemented: If two paths differ by case alone: one of them would never be read.
+    """
+    paths: dict[str, str] = {}
+    for table in model.reading.tables:
+        path = table.parts[-1]
+        if "/" in path and paths.setdefault(table.key, path) != path:
+            raise NotYetImplemented(
+                f"Two paths that differ by case alone, {paths[table.key]} and {path}",
+                line=table.line,
+                column=table.column,
+                hint="Create a table over one of them (CREATE TABLE … LOCATION …), and read that.",
+            )
+
+
 def refuse_new_rows_of_no_history(model: Delayed) -> None:
     """What came since the last step is known of Delta tables alone.
 
