@@ -28,12 +28,7 @@
   {%- endfor -%}
   {%- do store_result('main', response=outcome.response) -%}
 
-  {%- set rebuilt = outcome.refresh.strategy.value == 'full' -%}
-  {%- do apply_grants(
-      target_relation, config.get('grants'),
-      should_revoke(existing_relation, full_refresh_mode=rebuilt)
-  ) -%}
-
+  {#- They replace the view, which on some engines takes its grants along. -#}
   {%- if config.persist_relation_docs() or config.persist_column_docs() -%}
     {%- do adapter.ivm_persist_docs(
         target_relation,
@@ -41,6 +36,12 @@
         model.columns if config.persist_column_docs() else {}
     ) -%}
   {%- endif -%}
+
+  {%- set rebuilt = outcome.refresh.strategy.value == 'full' -%}
+  {%- do apply_grants(
+      target_relation, config.get('grants'),
+      should_revoke(existing_relation, full_refresh_mode=rebuilt)
+  ) -%}
 
   {{ run_hooks(post_hooks) }}
 

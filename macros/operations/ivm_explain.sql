@@ -29,12 +29,7 @@
   {%- set relation = api.Relation.create(
       database=node.database, schema=node.schema, identifier=node.alias, type='view'
   ) -%}
-  {#- An operation has no `this` of its own. JSON's null is no name of Jinja's. -#}
-  {%- set database = node.database | tojson if node.database else 'none' -%}
-  {%- set named = "{% set this = api.Relation.create(database=" ~ database
-      ~ ", schema=" ~ node.schema | tojson ~ ", identifier=" ~ node.alias | tojson
-      ~ ", type='view') %}" -%}
-  {%- set sql = render(named ~ node.raw_code) -%}
+  {%- set sql = adapter.ivm_compiled(node.unique_id) -%}
   {%- set text = adapter.ivm_explain(adapter.ivm_request(node, sql, relation)) -%}
   {%- do print(text) -%}
 {% endmacro %}

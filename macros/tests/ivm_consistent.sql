@@ -7,7 +7,7 @@
             - ivm_consistent
 
   Of a model that reads its own rows each run is computed again from the rows that the one before left:
-  all runs since the build, or the last ones (`ivm_consistent: {runs: 10}`).
+  all runs since the build, or the last ones (`ivm_consistent: {arguments: {runs: 10}}`).
 
   Each row of the result is a row of the view or of the query, with how often either has it. Where
   nothing is run (`dbt compile`, `dbt docs generate`) or no rows are read (`--empty`, `--sample`),

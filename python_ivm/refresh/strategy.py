@@ -294,7 +294,18 @@ class Planner(Recomputes):
             )
         if choice is OnConfigurationChange.CONTINUE:
             return self._by_the_former_query(bookmark, forced, rebuild)
-        return self._full(Reason("QUERY_CHANGED", what, False), bookmark)
+        refresh = self._full(Reason("QUERY_CHANGED", what, False), bookmark)
+        last = bookmark.told.reason if bookmark.told is not None else ""
+        if last == "QUERY_CHANGED" and self.request.varying and refresh.warning is None:
+            varying = ", ".join(self.request.varying)
+            return replace(
+                refresh,
+                warning=f"{self.request.model}: its text was another one at this run and at the "
+                f"one before, so that all rows were computed both times. If nobody edited it, "
+                f"{varying} in it differs at each run: keep that out of the model, or materialize "
+                "it as table",
+            )
+        return refresh
 
     def _by_the_former_query(
         self, bookmark: Bookmark, forced: Reason | None, rebuild: bool

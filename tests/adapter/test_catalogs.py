@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from dbt_common.exceptions import CompilationError
 
+from dbt.adapters.sparkivm.commands.catalog import CatalogMixin
 from dbt.adapters.sparkivm.prefetched.reading import prefetch
 from dbt.adapters.sparkivm.relation import SparkIvmRelation
+from dbt.adapters.sparkivm.tables.comments import CommentsMixin
 from integration_tests.servers import lake
 from tests.conftest import MakeProject
 from tests.helpers.dbt_project import DbtProject
@@ -203,3 +207,55 @@ def test_logs_read_at_once_are_those_of_sparks_catalog(catalog: str, looks: bool
     assert (prefetch(adapter, graph, list(models)) is not None) == looks
     assert (("s", "tnear") in asked) == looks
     assert ("s", "tfar") not in asked
+
+
+class Columns:
+    """What dbt-spark's adapter tells of a relation's columns."""
+
+    def _get_columns_for_catalog(self, relation: SparkIvmRelation) -> Iterator[dict[str, Any]]:
+        yield {"table_name": relation.identifier, "column_name": "k", "column_index": 0}
+
+
+class Documented(CatalogMixin, CommentsMixin, Columns):
+    """A schema `s` with the maintained model `m`, in the target's catalog or in another one."""
+
+    def __init__(self, catalog: str | None) -> None:
+        names = ("m", "m__ivm_state")
+        self.relations = [SparkIvmRelation.create(catalog, "s", name) for name in names]
+        self.asked: list[str] = []
+
+    def list_relations(self, database: str | None, schema: str) -> list[SparkIvmRelation]:
+        return self.relations
+
+    def _ivm_query(self, sql: str) -> list[dict[str, str]]:
+        self.asked.append(sql.removeprefix("DESCRIBE TABLE EXTENDED "))
+        return []
+
+    def _ivm_warehouse(self) -> None:
+        return None
+
+    def _ivm_state(self, node: Any, view: tuple[str, str], config: Any) -> tuple[str, str]:
+        return "s", "m__ivm_state"
+
+
+@pytest.mark.parametrize(
+    ("found", "asked", "told"),
+    [
+        (None, ["`s`.`m`"], [1]),
+        ("lake", ["`lake`.`s`.`m`", "`lake`.`s`.`m__ivm_state`"], [None, None]),
+    ],
+)
+def test_comments_and_statistics_are_those_of_the_relations_own_catalog(
+    monkeypatch: pytest.MonkeyPatch, found: str | None, asked: list[str], told: list[int | None]
+) -> None:
+    """A table of another catalog had those of the target's table of the same name."""
+    monkeypatch.setattr(
+        f"{CatalogMixin.__module__}.statistics", lambda *known: {"stats:rows:value": 1}
+    )
+    adapter = Documented(found)
+    config = SimpleNamespace(materialized="incremental_ivm")
+    node = SimpleNamespace(schema="s", identifier="m", config=config)
+    table = adapter._get_one_catalog(SimpleNamespace(database=found), ["s"], [node])
+    assert adapter.asked == asked
+    values = table.columns.get("stats:rows:value")
+    assert [*(values or [None] * len(table.rows))] == told

@@ -131,13 +131,21 @@ def test_a_contract_is_kept(lake: DbtProject) -> None:
 def test_explain_shows_plan_state_and_sql(
     lake: DbtProject, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """The text is what a run compiles: with vars of the package, ephemeral and private models."""
     lake.models(
-        m=IVM
-        + f"select w, min(v) as lo from {lake.schema}.x join {lake.schema}.y using (i) group by w"
+        below="{{ config(materialized='ephemeral', group='g', access='private') }} "
+        f"select i, v from {lake.schema}.x",
+        m="{{ config(materialized='incremental_ivm', group='g') }} "
+        "select w, min(v) as lo, {{ var('one', 2) }} as one "
+        f"from {{{{ ref('below') }}}} x join {lake.schema}.y using (i) group by w",
     )
+    lake.write({"models/groups.yml": "groups: [{name: g, owner: {name: us}}]"})
+    path = lake.root / "dbt_project.yml"
+    path.write_text(f"{path.read_text()}\nvars: {{project: {{one: 1}}}}\n")
     result = lake.dbt("run-operation", "ivm_explain", "--args", "{model: m}")
     assert result.success, result.log
     shown = capsys.readouterr().out
+    assert "1 AS one" in shown
     assert "Aggregate lo = MIN(x.v) by w" in shown
     assert "Δx ⋈ y" in shown and "MERGE INTO" in shown
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -50,6 +51,10 @@ from python_ivm.refresh.options import Options
 from python_ivm.refresh.request import Request
 
 logger = AdapterLogger("SparkIvm")
+
+
+_VARYING = re.compile(r"\b(run_started_at|invocation_id|var)\b(?=[^{}]*\}\})")
+"""What Jinja renders otherwise at each run, or may: as an expression, in its braces."""
 
 
 class IvmMixin(metaclass=AdapterMeta):
@@ -107,6 +112,7 @@ class IvmMixin(metaclass=AdapterMeta):
                 began=round(time.time() * 1000),
                 columns=typed_columns(model),
                 previous=dict(this_run().previous),
+                varying=tuple(dict.fromkeys(_VARYING.findall(str(model.get("raw_code") or "")))),
             )
 
     @available.parse(lambda *a, **k: "")

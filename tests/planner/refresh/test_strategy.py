@@ -433,6 +433,20 @@ def test_a_changed_setting_is_a_changed_query(xs: OddLake) -> None:
     assert outcome(moved) == (Strategy.FULL, "QUERY_CHANGED")
 
 
+def test_a_text_that_differs_at_each_run_is_warned_of(xs: OddLake) -> None:
+    """`{{ invocation_id }}` in a model had it rebuilt at every run, and nothing told why."""
+    varying = {"varying": ("invocation_id",)}
+    for number, warns in enumerate((False, False, True, True)):
+        refresh = xs.run("m", SQL.replace("sum(v)", f"sum(v) + {number}"), **varying)
+        assert refresh.strategy is Strategy.FULL
+        assert warns == ("invocation_id in it differs" in (refresh.warning or ""))
+    edited = xs.run("m", SQL)
+    assert (edited.reason, edited.warning) == ("QUERY_CHANGED", None)
+    xs.change("x", insert=[(2, 2)])
+    assert xs.run("m", SQL, **varying).warning is None
+    assert xs.run("m", SQL.replace("sum", "max"), **varying).warning is None
+
+
 def test_on_configuration_change_fail_leaves_everything_as_it_is(xs: OddLake) -> None:
     xs.run("m", SQL)
     done = len(xs.executed)

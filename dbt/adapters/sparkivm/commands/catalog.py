@@ -63,11 +63,13 @@ class CatalogMixin(metaclass=AdapterMeta):
         hidden = {table_key(state) for state in states.values()}
         columns: list[dict[str, Any]] = []
         for relation in self.list_relations(information_schema.database, schema):
+            # What dbt builds lies in the target's catalog, whose relations do without its name.
+            elsewhere = catalog_of(relation.database, relation.schema) is not None
             name = table_key((relation.schema, relation.identifier))
-            if name in hidden:
+            if name in hidden and not elsewhere:
                 continue
             found = list(self._get_columns_for_catalog(relation))
-            state = states.get(name) if found else None
+            state = states.get(name) if found and not elsewhere else None
             stats = statistics(self._ivm_warehouse(), self._ivm_query, state) if state else {}
             columns += [
                 {**column, "table_database": relation.database, **stats} for column in found

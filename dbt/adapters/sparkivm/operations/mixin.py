@@ -57,6 +57,21 @@ class OperationsMixin(metaclass=AdapterMeta):
         return texts.of_previews(previews(self, graph, compiled, look=look))
 
     @available.parse(lambda *a, **k: "")
+    def ivm_compiled(self, unique_id: str) -> str:
+        """A model's SQL as its own run compiles it: with its package's vars and ephemeral models.
+
+        Args:
+            unique_id: The model's.
+
+        Raises:
+            Exception: What dbt's compilation raises.
+        """
+        text = nodes.Texts(self, [unique_id])[unique_id]
+        if isinstance(text, Exception):
+            raise text
+        return text
+
+    @available.parse(lambda *a, **k: "")
     def ivm_check(self, graph: Mapping[str, Any], models: Sequence[str] | str = ()) -> str:
         """Whether and how the project's maintained models can be maintained, as text.
 

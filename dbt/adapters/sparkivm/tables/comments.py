@@ -11,6 +11,7 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.sparkivm.bridge.comments import described
+from dbt.adapters.sparkivm.relation import catalog_of
 
 logger = AdapterLogger("SparkIvm")
 
@@ -23,7 +24,8 @@ class CommentsMixin(metaclass=AdapterMeta):
         comments: dict[str, str] = {}
         details: dict[str, str] = {}
         try:
-            name = (relation.schema, relation.identifier)
+            catalog = catalog_of(relation.database, relation.schema)
+            name = tuple(part for part in (catalog, relation.schema, relation.identifier) if part)
             comments, details = described(self._ivm_query, name)  # type: ignore[attr-defined]
         except DbtRuntimeError as error:  # dropped meanwhile, or a view that no longer works
             logger.debug(f"No comments of {relation}: {error}")
