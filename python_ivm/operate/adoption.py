@@ -177,7 +177,7 @@ class _Adopting(Commits):
         if bookmark is not None:
             refuse_state_of_another_model(self.request, bookmark)
             raise InvalidModel(
-                f"It has a state already, {relation_name(self.request.state)}",
+                f"The model has a state already, {relation_name(self.request.state)}",
                 hint="Run it. To take the rows of a table instead, drop the state first.",
             )
         refuse_foreign_table(self.request, self.warehouse)

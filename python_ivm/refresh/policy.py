@@ -37,7 +37,7 @@ def check_change_feeds(
         return Reason(
             "CHANGE_FEED_OFF",
             f"{name} has no change feed",
-            details="so each change computes the view from all rows: run "
+            details="so the view is recomputed from all rows at each change; to avoid that, run "
             f"ALTER TABLE {name} SET TBLPROPERTIES (delta.enableChangeDataFeed = true), "
             "or set ivm_enable_change_feed: true in the model's config",
         )

@@ -54,8 +54,8 @@ def not_parsed(error: IvmError) -> Reason:
     place = f" at line {error.line}, column {error.column}" if error.column else ""
     return Reason(
         "NOT_PARSED",
-        f"the planner cannot read the query{place}, which Spark can",
-        details=f"so it does not know the tables: {error.message}"
+        f"Spark can read the query, but the planner cannot{place}",
+        details=f"the tables that it reads are therefore not known: {error.message}"
         + (f"; {error.hint}" if error.hint else ""),
         line=error.line,
         column=error.column,

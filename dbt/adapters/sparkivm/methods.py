@@ -184,7 +184,10 @@ class IvmMixin(metaclass=AdapterMeta):
             refresher.run(request, planned.statements)
         except (IvmError, DbtRuntimeError) as error:
             told = str(getattr(error, "msg", error)).strip().splitlines()[0]
-            warn(f"{request.model}: its state was not maintained: {told}")
+            warn(
+                f"{request.model}: the rows are right, but its files were not tidied by OPTIMIZE "
+                f"and VACUUM: {told}"
+            )
             return Maintenance(told=f"failed: {told}")
         return planned
 

@@ -19,8 +19,8 @@ Query = Callable[[str], list[dict[str, Any]]]
 
 _WITHOUT_EFFECT = (
     "The config `grants` has no effect: this Spark has no GRANT, and whoever reaches its files "
-    "reads them. Leave the config out for this target, or silence AdapterEventWarning by "
-    "warn_error_options."
+    "reads them. Leave the config out for this target: "
+    "+grants: \"{{ {…} if target.name == 'prod' else {} }}\" in dbt_project.yml."
 )
 # What a parser says of a statement that it does not know, and Databricks without table ACLs.
 _NO_SUCH_STATEMENT = (

@@ -341,7 +341,7 @@ def _full_disk(model: str) -> Generator[None, None, None]:
         if not errors.tells_of_full_disk(error.msg):
             raise
         raise DbtDatabaseError(
-            f"{model}: nothing is half-written: readers see the rows of before, or all of the new "
+            f"{model}: nothing is half-written: readers see either the old rows or all of the new "
             f"ones. {errors.advised(error.msg)}"
         ) from error
 
@@ -349,7 +349,7 @@ def _full_disk(model: str) -> Generator[None, None, None]:
 def _failed(model: str, error: DbtRuntimeError) -> DbtDatabaseError:
     """The error of a query that fails itself, with the expression that Spark shows."""
     return DbtDatabaseError(
-        f"{model}: an expression of the query fails for a row or group that it now has. Nothing "
+        f"{model}: an expression in the query fails on the data that it now reads. Nothing "
         f"was written, and a view that stood stays as it was. {error.msg}"
     )
 

@@ -68,7 +68,15 @@ _FALLBACKS = (
         ),
         False,
     ),
-    (_DRIFT, Reason("STATE_DRIFTED", "the stored state does not fit its sources"), False),
+    (
+        _DRIFT,
+        Reason(
+            "STATE_DRIFTED",
+            "a row would have had a negative count, as the state does not fit its sources",
+            details="the view is right again; please report it with dbt.log",
+        ),
+        False,
+    ),
     (
         _OUT_OF_MEMORY,
         Reason("OUT_OF_MEMORY", "an executor's memory was too small for the change"),
@@ -77,7 +85,8 @@ _FALLBACKS = (
     (
         _VALUE,
         Reason(
-            "VALUE_ERROR", "an expression failed on rows that the query does not bring together"
+            "VALUE_ERROR",
+            "an expression failed on an old and a new row that only a refresh brings together",
         ),
         True,
     ),

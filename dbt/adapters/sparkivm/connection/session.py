@@ -116,6 +116,12 @@ class Cursor:
         self._frame, self._schema, self._rows = None, None, None
 
 
+_CANCELLED = (
+    "Stopped by Ctrl-C or --fail-fast. What was being written happened as a whole or not at all: "
+    "run again."
+)
+
+
 class SessionHandle(SparkConnectionWrapper):
     """What dbt holds as a connection: one Spark session, used by one thread at a time."""
 
@@ -150,14 +156,14 @@ class SessionHandle(SparkConnectionWrapper):
         self._running.set()  # before the question, or a cancel in between would stop nothing
         try:
             if self._cancelled.is_set():
-                raise DbtDatabaseError("The connection was cancelled.")
+                raise DbtDatabaseError(_CANCELLED)
             return work(self.session)
         except Exception as error:
             trace = errors.trace_of(error)
             if trace:
                 logger.debug(f"Spark's stack trace:\n{trace}")
             if self._cancelled.is_set():
-                raise DbtDatabaseError("The connection was cancelled.") from None
+                raise DbtDatabaseError(_CANCELLED) from None
             raise errors.as_dbt_error(error) from None
         finally:
             self._running.clear()

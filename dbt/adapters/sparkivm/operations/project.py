@@ -86,7 +86,7 @@ def _selected(arguments: Sequence[str]) -> list[str]:
     if outcome.exception is not None:
         raise click.ClickException(str(outcome.exception))
     if not isinstance(outcome.result, list):
-        raise click.ClickException("dbt could not list the models; its log says why.")
+        raise click.ClickException("dbt could not list the models; logs/dbt.log says why.")
     return [json.loads(line)["unique_id"] for line in outcome.result]
 
 

@@ -109,7 +109,10 @@ def stop(folder: Path) -> bool:
 
     # While the lock is held, the number is the server's own and nobody else's.
     if not idle.end_process(server.pid, lambda: resident.is_locked(folder)):
-        raise FailedToConnectError(f"Process {server.pid} does not end.")
+        raise FailedToConnectError(
+            f"The resident Spark (process {server.pid}) goes on running though it was killed. "
+            "End it by hand, or restart the machine."
+        )
     resident.state_file(folder).unlink(missing_ok=True)
     return True
 
