@@ -18,4 +18,4 @@ def unbuilt(found: Found) -> str:
         )
     if found.version is None:
         return "it is not built yet"
-    return "it was built by --empty or --sample, or its log was cleaned up: the next run builds it anew"
+    return "it was built by --empty or --sample, or its log was cleaned; the next run builds it"

@@ -133,12 +133,14 @@ def test_states_that_cannot_be_read_are_told_of(adapter: Adapter, selected: dict
     adapter.lake.commits["above__ivm_state"].append(Commit(0, "1", "CREATE TABLE AS SELECT"))
     trouble = {name: " ".join(s["trouble"]) for name, s in told("status").items()}
     assert "newer version" in trouble["sums"] and "something else" in trouble["bag"]
-    assert "no bookmark" in trouble["above"]
+    assert "log was cleaned" in trouble["above"]
     past = {name: one["trouble"] for name, one in told("history").items()}
-    assert "newer version" in past["sums"] and "no bookmark" in past["above"] and not past["bag"]
+    assert (
+        "newer version" in past["sums"] and "log was cleaned" in past["above"] and not past["bag"]
+    )
     assert "newer version" in call("why", "sums").stdout
     audited = {name: one["told"] for name, one in told("audit").items()}
-    assert "newer version" in audited["sums"] and "no bookmark" in audited["above"]
+    assert "newer version" in audited["sums"] and "log was cleaned" in audited["above"]
     assert told("preview")["sums"]["reason"] == "STATE_NEWER"
     assert told("preview")["sums"]["fallback"] is True
 

@@ -214,8 +214,8 @@ def without_feed(parts: tuple[str, ...], column: str) -> Reason:
     return Reason(
         "CHANGE_FEED_OFF",
         f"{'.'.join(parts)} has a column named {column}, like one of Delta's change feeds, so that "
-        "it can have no feed and the view is recomputed from all rows at each change; rename the column "
-        "where the table is written",
+        "it can have no feed and the view is recomputed from all rows at each change; rename the "
+        "column where the table is written",
     )
 
 
