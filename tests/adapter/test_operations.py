@@ -135,9 +135,8 @@ def test_states_that_cannot_be_read_are_told_of(adapter: Adapter, selected: dict
     assert "newer version" in trouble["sums"] and "something else" in trouble["bag"]
     assert "log was cleaned" in trouble["above"]
     past = {name: one["trouble"] for name, one in told("history").items()}
-    assert (
-        "newer version" in past["sums"] and "log was cleaned" in past["above"] and not past["bag"]
-    )
+    assert "newer version" in past["sums"] and not past["bag"]
+    assert "log was cleaned" in past["above"]
     assert "newer version" in call("why", "sums").stdout
     audited = {name: one["told"] for name, one in told("audit").items()}
     assert "newer version" in audited["sums"] and "log was cleaned" in audited["above"]
