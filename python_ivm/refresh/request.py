@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from python_ivm.refresh.options import Options
-from python_ivm.state.storage import Storage
+from python_ivm.state.storage import PROPERTIES, Storage
 
 
 @dataclass(frozen=True)
@@ -75,3 +75,8 @@ class Request:
     previous: Mapping[str, Previous] = field(default_factory=dict)
     varying: tuple[str, ...] = ()
     without_passes: frozenset[str] = frozenset()
+
+    def stored(self) -> dict[str, object]:
+        """How the state is stored, as a bookmark keeps it: :attr:`storage` and properties."""
+        told = self.storage.value()
+        return {**told, PROPERTIES: dict(self.properties)} if self.properties else told

@@ -19,6 +19,8 @@ from python_ivm.state.layout import Layout
 
 PARTITIONS = "partition_by"
 CLUSTERS = "liquid_clustered_by"
+PROPERTIES = "properties"
+"""What a bookmark calls a state's own table properties, dbt's `tblproperties`."""
 CHECKED = "delta.constraints."
 """What a check's name follows in the name of its table property."""
 

@@ -40,7 +40,7 @@ def bookmark_at_start(model: Model, reason: Reason, number: int) -> Bookmark:
         model=".".join(request.view),
         project=request.project,
         state=table_key(request.state),
-        storage=request.storage.value(),
+        storage=request.stored(),
         start=(reason.code, reason.text),
     )
 

@@ -9,15 +9,16 @@ from python_ivm.errors import InvalidModel
 from python_ivm.parse.parser import quoted_name
 from python_ivm.refresh import policy
 from python_ivm.refresh.maintainability import Maintained
+from python_ivm.refresh.metadata.versions import CHANGE_FEED
 from python_ivm.refresh.metadata.warehouse import Warehouse
 from python_ivm.refresh.options import OnConfigurationChange
 from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import Request
 from python_ivm.refresh.statement import Statement, StatementKind
 from python_ivm.refresh.statement_builders import PLAIN_COLUMN
-from python_ivm.render.sources import relation_name
+from python_ivm.render.sources import relation_name, string
 from python_ivm.state.bookmark import Bookmark
-from python_ivm.state.storage import Resolved, Storage, Visible, columns_clause, resolve
+from python_ivm.state.storage import PROPERTIES, Resolved, Storage, Visible, columns_clause, resolve
 
 _CLUSTERED = "delta.feature.clustering"
 """A property of tables that are or were clustered; Delta replaces none of them by a partitioned
@@ -89,9 +90,14 @@ def stored_otherwise(
         InvalidModel: If it cannot be stored so, or the configuration forbids to change it.
     """
     before, wanted = Storage.of_value(bookmark.storage), request.storage
-    if before == wanted:
+    told = bookmark.storage.get(PROPERTIES)
+    properties = dict(told) if isinstance(told, Mapping) else {}
+    if before == wanted and properties == request.properties:
         return None
-    what = "what the configuration says of partitions, clustering or constraints changed"
+    what = (
+        "what the configuration says of partitions, clustering, constraints or table properties "
+        "changed"
+    )
     choice = request.options.on_configuration_change
     rebuilt = before.partition_by != wanted.partition_by
     if choice is OnConfigurationChange.CONTINUE:
@@ -110,9 +116,12 @@ def stored_otherwise(
     found = _resolved(request, warehouse, maintained)
     altered = tuple(
         Statement(StatementKind.ALTER, f"ALTER TABLE {relation_name(request.state)} {change}")
-        for change in _changes(before, wanted, found.storage)
+        for change in (
+            *_changes(before, wanted, found.storage),
+            *_of_properties(properties, request.properties),
+        )
     )
-    after = replace(bookmark, storage=wanted.value())
+    after = replace(bookmark, storage=request.stored())
     return Otherwise(after, altered, warnings=tuple(_warnings(request, found)))
 
 
@@ -135,6 +144,22 @@ def _changes(before: Storage, wanted: Storage, resolved: Storage) -> list[str]:
         changes.append(f"DROP CONSTRAINT IF EXISTS {constraint}")
         if name in resolved.checks:
             changes.append(f"ADD CONSTRAINT {constraint} CHECK ({resolved.checks[name]})")
+    return changes
+
+
+def _of_properties(before: Mapping[str, str], wanted: Mapping[str, str]) -> list[str]:
+    """What ALTER TABLE is told of table properties; of a state the change feed is on by default."""
+    new = {name: value for name, value in wanted.items() if before.get(name) != value}
+    gone = [name for name in before if name not in wanted]
+    if CHANGE_FEED in gone:
+        gone.remove(CHANGE_FEED)
+        new[CHANGE_FEED] = "true"
+    changes = []
+    if new:
+        pairs = ", ".join(f"{string(name)} = {string(value)}" for name, value in new.items())
+        changes.append(f"SET TBLPROPERTIES ({pairs})")
+    if gone:
+        changes.append(f"UNSET TBLPROPERTIES IF EXISTS ({', '.join(map(string, gone))})")
     return changes
 
 

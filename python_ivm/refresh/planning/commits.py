@@ -175,7 +175,7 @@ class Commits:
             project=self.request.project,
             state=table_key(self.request.state),
             shape=self.model.shape,
-            storage=self.request.storage.value(),
+            storage=self.request.stored(),
             log=self.is_log,
         )
 

@@ -10,7 +10,7 @@ import pytest
 from python_ivm.errors import InvalidModel
 from python_ivm.optimize.cost import Execution
 from python_ivm.refresh.options import OnConfigurationChange, Options
-from python_ivm.refresh.plan import Refresh
+from python_ivm.refresh.plan import Refresh, Strategy
 from python_ivm.refresh.statement import Statement, StatementKind
 from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.state.bookmark import Bookmark
@@ -296,6 +296,34 @@ def test_full_refresh_false_forbids_other_partitions_alone(lake: Lake) -> None:
 
 
 # -- a schema of its own -------------------------------------------------------------------
+
+
+# -- table properties ----------------------------------------------------------------------
+
+
+def test_table_properties_of_a_standing_state_are_altered(lake: Lake) -> None:
+    """Until something rebuilt the state they had no effect, and nothing told so."""
+    kept, feed = {"delta.logRetentionDuration": "interval 90 days"}, "delta.enableChangeDataFeed"
+    lake.run("m", BAG)
+    first = lake.run("m", BAG, properties=kept)
+    assert altered(first) == [
+        "SET TBLPROPERTIES ('delta.logRetentionDuration' = 'interval 90 days')"
+    ]
+    assert lake.run("m", BAG, properties=kept).statements == ()
+    lake.change("x", insert=[(3, 3, "c")])
+    other = lake.run("m", BAG, properties={feed: "false"})
+    assert altered(other) == [
+        f"SET TBLPROPERTIES ('{feed}' = 'false')",
+        "UNSET TBLPROPERTIES IF EXISTS ('delta.logRetentionDuration')",
+    ]
+    assert other.strategy is Strategy.INCREMENTAL
+    assert altered(lake.run("m", BAG)) == [f"SET TBLPROPERTIES ('{feed}' = 'true')"]
+    assert lake.run("m", BAG).statements == ()
+
+
+def test_table_properties_of_a_build_are_not_altered_afterwards(lake: Lake) -> None:
+    assert "'a' = 'b'" in build(lake.run("m", BAG, properties={"a": "b"}))
+    assert lake.run("m", BAG, properties={"a": "b"}).statements == ()
 
 
 @pytest.mark.parametrize("partial", [True, False])
