@@ -1,4 +1,8 @@
-"""A dbt project as assets of Dagster, by dagster-dbt: one run of dbt for all that are asked for."""
+"""A dbt project as assets of Dagster, by dagster-dbt: one run of dbt for all that are asked for.
+
+The target `prod` of the profile has `count_warnings: false`: dagster-dbt materializes an asset only
+if its model has the status `success`, and a fallback with a warning has `warn`.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path

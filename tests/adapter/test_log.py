@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from dbt.adapters.events.types import AdapterEventWarning
@@ -12,6 +14,8 @@ from dbt_common.events.event_manager_client import get_event_manager
 from dbt_common.exceptions import EventCompilationError
 
 from dbt.adapters.sparkivm import log
+from dbt.adapters.sparkivm.bridge.dbt_status import _wrap
+from dbt.adapters.sparkivm.bridge.response import RefreshResponse
 from dbt.adapters.sparkivm.connection.metastore import place, waiting_message
 from dbt.adapters.sparkivm.connection.settings import CATALOG, METASTORE_URIS, METASTORE_URL
 
@@ -76,3 +80,28 @@ def test_a_new_metastore_is_made_and_an_old_one_waited_for(tmp_path: Path) -> No
     assert waiting_message(settings) == f"Making a new metastore in {tmp_path} ..."
     (tmp_path / "service.properties").touch()
     assert waiting_message(settings) == f"Waiting for the metastore ({tmp_path}) ..."
+
+
+@pytest.mark.parametrize(
+    ("counts", "warning", "status"),
+    [(True, "look", "warn"), (False, "look", "success"), (True, None, "success")],
+)
+def test_a_warning_counts_unless_the_profile_says_otherwise(
+    counts: bool, warning: str | None, status: str
+) -> None:
+    """To dagster-dbt a model of the status `warn` is not materialized."""
+
+    class Runner:
+        adapter = SimpleNamespace(
+            config=SimpleNamespace(credentials=SimpleNamespace(count_warnings=counts))
+        )
+
+        def _build_run_model_result(self, model: object, context: object) -> Any:
+            return SimpleNamespace(status="success")
+
+    _wrap(Runner)
+    response = object.__new__(RefreshResponse)
+    object.__setattr__(response, "warning", warning)
+    context = {"load_result": lambda name: SimpleNamespace(response=response)}
+    result = Runner()._build_run_model_result(None, context)
+    assert str(result.status) == status

@@ -50,6 +50,7 @@ class SparkIvmCredentials(SparkCredentials):
         resident: whether dbt starts the project's resident Spark by itself, and leaves it running.
         resident_idle_minutes: after how long without use that one ends.
         telemetry: who is told of each refresh: `otel`, `openlineage`, or both; nobody by default.
+        count_warnings: whether a model that was refreshed with a warning has dbt's status `warn`.
         catalog: in which all names are looked up that have none, and everything is built; the
             profile's `database`, or its `catalog`. None means Spark's own.
         server_side_parameters: Spark settings, as written by the user; the values of YAML
@@ -61,6 +62,7 @@ class SparkIvmCredentials(SparkCredentials):
     resident: bool = False
     resident_idle_minutes: float = 30.0
     telemetry: list[str] = field(default_factory=list)
+    count_warnings: bool = True
     catalog: str | None = None
     # dbt-spark says dict[str, str], and dbt then refuses a plain `true` or `8` of YAML.
     server_side_parameters: dict[str, Any] = field(default_factory=dict)

@@ -3,7 +3,8 @@
 dbt counts results by their status. It knows the status `warn`, and gives it to tests alone: a model
 that ran is a success, whatever its adapter says. So the method of dbt's that makes a model's result
 is wrapped, once and at the first warning of a process. Where dbt has no such method, the warning
-is in the log and in run_results.json all the same, and only the count misses it.
+is in the log and in run_results.json all the same, and only the count misses it. Schedulers that
+know no such status of a model get `success` by the profile's ``count_warnings: false``.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ def _wrap(runner: type) -> None:
     def built(self: Any, model: Any, context: Any, *args: Any, **kwargs: Any) -> Any:
         result = build(self, model, context, *args, **kwargs)
         response = context["load_result"]("main").response
-        if isinstance(response, RefreshResponse) and response.warning:
+        counted = getattr(self.adapter.config.credentials, "count_warnings", True)
+        if counted and isinstance(response, RefreshResponse) and response.warning:
             result.status = TestStatus.Warn
         return result
 
