@@ -21,18 +21,25 @@ class PreviousMixin(metaclass=AdapterMeta):
     """The adapter's part of `ivm_previous`."""
 
     @available.parse(lambda *a, **k: "")
-    def ivm_previous(self, graph: Mapping[str, Any], name: str, package: str | None = None) -> str:
+    def ivm_previous(
+        self,
+        graph: Mapping[str, Any],
+        name: str,
+        package: str | None = None,
+        version: str | float | None = None,
+    ) -> str:
         """The name of a model's view, marked to be read as before the run.
 
         Args:
             graph: The project's, as dbt gives it to Jinja.
             name: The other model's name.
             package: Its package, if several have a model of this name.
+            version: Its version, if it has some; None means the latest, as in ``ref``.
 
         Raises:
             CompilationError: If there is no such model, or it is not maintained.
         """
-        node = _model(graph, name, package)
+        node = _model(graph, name, package, version)
         view = (str(node["schema"]), str(node["alias"]))
         state = self._ivm_state(node, view, node["config"])  # type: ignore[attr-defined]
         elsewhere = node.get("defer_relation")
@@ -49,16 +56,25 @@ class PreviousMixin(metaclass=AdapterMeta):
         return there and not get_flags().FAVOR_STATE
 
 
-def _model(graph: Mapping[str, Any], name: str, package: str | None) -> Mapping[str, Any]:
-    found = [
+def _model(
+    graph: Mapping[str, Any], name: str, package: str | None, version: str | float | None
+) -> Mapping[str, Any]:
+    named = [
         node
         for node in graph["nodes"].values()
         if node["resource_type"] == "model"
         and node["name"] == name
         and package in (None, node["package_name"])
     ]
-    if not found:
+    if not named:
         raise CompilationError(f"ivm_previous('{name}'): there is no model of this name")
+    found = [node for node in named if _is_version(node, version)]
+    if not found:
+        versions = ", ".join(sorted(str(node.get("version")) for node in named))
+        raise CompilationError(
+            f"ivm_previous('{name}', version={version}): the model has no such version. "
+            f"It has {versions}."
+        )
     if len(found) > 1:
         packages = ", ".join(sorted(str(node["package_name"]) for node in found))
         raise CompilationError(
@@ -72,3 +88,11 @@ def _model(graph: Mapping[str, Any], name: str, package: str | None) -> Mapping[
             f"rows before the run are not known. Only those of '{IVM}' models are."
         )
     return found[0]
+
+
+def _is_version(node: Mapping[str, Any], version: str | float | None) -> bool:
+    """Whether a node is the version that is asked for: the latest, if none is."""
+    own = node.get("version")
+    if version is None:
+        return own is None or str(own) == str(node.get("latest_version"))
+    return own is not None and str(own) == str(version)
