@@ -1,17 +1,16 @@
 """Full outer join: changed rows with their matches, and rows whose only match came or went.
 
-Δ(A⟗B) = ΔA⟕B_post + rows of B_post that A leaves alone + ΔB⟕A_pre + rows of A_pre that B leaves
-alone: first B changes beside the old A, then A beside the new B. Rows that are left alone are the
-dangling rows of Nagata et al., §3.3, found by the join's condition, with the
-multiplicity of their copies.
+Δ(A⟗B) = ΔA⟕B_post + dangling rows of B_post that A makes or takes + ΔB⟕A_pre + the same of A_pre by
+B: first B changes beside the old A, then A beside the new B. A row without a match is dangling
+(Nagata et al., §3.3). It is found by the join's condition, with the multiplicity of its copies.
 
-Which rows are left alone is asked of no more than the tables that decide it: where the join's
-condition compares columns of one side of an outer join below, that side alone. A row of orders is
-there whatever its customer is; where only customers changed, no line finds or loses its order.
+To find them, only that side is read which decides it: where the join's condition compares columns
+of one side of an outer join below, that side alone. A row of orders is there whatever its customer
+is; so if only customers changed, no line finds or loses its order.
 
-A delta is named once for its own rows. To find the partners' rows that are left alone it is named
-once more if it is small; what stands on many joins would double at every level, and then each of
-the partners' rows is asked whether it has a match, now and before, without naming the delta.
+A small delta is named twice: for its own rows, and to find the other side's dangling rows. What
+stands on many joins would double at every level. There each row of the other side is asked whether
+it has a match, now and before, without naming the delta.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ def delta(node: FullJoin, changes: Changes, inner: Inner) -> list[Term]:
         if not changes.touches(asked):
             continue
         if size(*(term.plan for term in inner(asked, changes))) <= _SMALL:
-            terms.append(_left_alone(node, partner(other), side, asked, changes))
+            terms.append(_dangling(node, partner(other), side, asked, changes))
         else:
             terms.append(_asked(node, partner(other), side, asked, changes))
     return terms
@@ -77,12 +76,12 @@ def _with_matches(node: FullJoin, term: Term, partner: Node) -> Term:
     return replace(term, plan=plan, title=f"{term.title} ⟗ {node.label}")
 
 
-def _left_alone(node: FullJoin, partner: Node, side: Node, asked: Node, changes: Changes) -> Term:
+def _dangling(node: FullJoin, partner: Node, side: Node, asked: Node, changes: Changes) -> Term:
     """The partner's rows that match a changed row, and whose only match came or went."""
     label = _label(node, asked)
     found = affected(label, partner, asked, node.conditions, changes)
     plan = LeftJoin(found.matched, changes.post(side), (exp.false(),))
-    title = f"rows alone in {node.label} now or before"
+    title = f"dangling rows of {node.label}, now or before"
     return Term(plan, negative(found.tag), False, title, secondary=True)
 
 
@@ -96,7 +95,7 @@ def _asked(node: FullJoin, partner: Node, side: Node, asked: Node, changes: Chan
     flipped = Filter(before, exp.NEQ(this=matches, expression=matched))
     count = exp.Case().when(matches.copy(), exp.Literal.number(-1)).else_(exp.Literal.number(1))
     plan = LeftJoin(flipped, changes.post(side), (exp.false(),))
-    title = f"rows alone in {node.label} now or before"
+    title = f"dangling rows of {node.label}, now or before"
     shown = {c: columns[c] for c in partner.schema}
     return Term(plan, count, False, title, shown, secondary=True)
 

@@ -22,7 +22,7 @@ from python_ivm.refresh.lifecycle.storing import to_build
 from python_ivm.refresh.maintainability import Maintained, maintained
 from python_ivm.refresh.metadata.warehouse import Warehouse
 from python_ivm.refresh.planning.builds import refuse_duplicates
-from python_ivm.refresh.planning.commits import Commits
+from python_ivm.refresh.planning.commits import PlannerBase
 from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.request import Request
 from python_ivm.refresh.statement import Statement
@@ -107,7 +107,7 @@ def adoption(
         raise
 
 
-class _Adopting(Commits):
+class _Adopting(PlannerBase):
     """Plans an adoption."""
 
     def plan(self, adopted: Name, versions: Mapping[str, int], trusted: bool) -> Adoption:

@@ -82,29 +82,30 @@ class Planner(Recomputes):
         if self.model.sources.ordered and any(s.writes_data for s in refresh.statements):
             refresh = replace(refresh, again=not self.request.partial)
             refresh = refresh.noted(self.noted, refresh.reason) if self.noted else refresh
-        if not self.told:
+        if not self.warnings:
             return refresh
-        first = refresh.warning or f"{self.request.model}: {self.told.pop(0)}"
-        return replace(refresh, warning="; ".join([first, *self.told]))
+        first = refresh.warning or f"{self.request.model}: {self.warnings.pop(0)}"
+        return replace(refresh, warning="; ".join([first, *self.warnings]))
 
     def _recorded(self, refresh: Refresh) -> Refresh:
         """The same, and its commit tells of it."""
         found = self.model.found.bookmark
         before = found.told if found is not None else None
-        built = refresh.strategy is Strategy.FULL
-        number = next((s.fence[1] for s in refresh.statements if s.fence is not None), None)
+        optimized = before.optimized if before is not None else None
+        if refresh.strategy is Strategy.FULL:  # whose files are new
+            optimized = next((s.fence[1] for s in refresh.statements if s.fence is not None), None)
         told = Told(
-            refresh.strategy.value,
-            refresh.reason,
-            shorten(refresh.sentence, _LONGEST, placeholder=" …"),
-            self.request.began,
-            build_time(self.model.found),
-            refresh.is_bag,
-            refresh.fallback,
-            number if built else before.optimized if before is not None else None,
-            before.vacuumed if before is not None else self.request.began,
-            self.changed_rows if self.read else known_sum([r.rows for r in refresh.reads]),
-            timings(self.model.found),
+            strategy=refresh.strategy.value,
+            reason=refresh.reason,
+            sentence=shorten(refresh.sentence, _LONGEST, placeholder=" …"),
+            began=self.request.began,
+            rebuild=build_time(self.model.found),
+            is_bag=refresh.is_bag,
+            fallback=refresh.fallback,
+            optimized=optimized,
+            vacuumed=before.vacuumed if before is not None else self.request.began,
+            rows=self.changed_rows if self.read else known_sum([r.rows for r in refresh.reads]),
+            timings=timings(self.model.found),
         )
         planned = tuple(
             replace(s, bookmark=telling(s.bookmark, told)) if s.bookmark else s
@@ -120,7 +121,7 @@ class Planner(Recomputes):
         else:
             refuse_state_of_another_model(self.request, bookmark)
         if self.request.partial:
-            return self._partial()
+            return self._plan_partial()
         taken = taken_over(self.model, bookmark) if bookmark is not None else None
         if taken is not None and not self.request.full_refresh:
             bookmark, self.differs = taken.bookmark, taken.differs
@@ -131,12 +132,12 @@ class Planner(Recomputes):
             return self._first_rows(bookmark)
         reason = self._reason_to_rebuild(bookmark, found.intact)
         if reason is not None or bookmark is None:
-            return self._full(forced or reason or _FIRST, bookmark)
+            return self._plan_rebuild(forced or reason or _FIRST, bookmark)
         otherwise = stored_otherwise(self.request, self.warehouse, bookmark, self._how_to_refresh)
         if otherwise is not None:
-            self.told += otherwise.warnings
+            self.warnings += otherwise.warnings
             if otherwise.rebuild is not None:
-                return self._full(forced or otherwise.rebuild, bookmark)
+                return self._plan_rebuild(forced or otherwise.rebuild, bookmark)
             bookmark = otherwise.bookmark
             self.altered += otherwise.altered
         if public_view.stands(self.request, bookmark, self.warehouse):
@@ -148,28 +149,28 @@ class Planner(Recomputes):
         if self.model.sources.ordered and not self._to_next_point(bookmark):
             nothing = self.model.changes_since(bookmark)
             told = f"no value of {self.request.options.order} is pending"
-            return self._noop(told, bookmark, {} if isinstance(nothing, Reason) else nothing)
+            return self._plan_noop(told, bookmark, {} if isinstance(nothing, Reason) else nothing)
         step = self._next_step(bookmark)
         if step is not None:
-            return self._stepped(step, forced, rebuild)
+            return self._plan_step(step, forced, rebuild)
         changes = self.differs or self.model.changes_since(bookmark)
         if isinstance(changes, Reason):
             rebuild = rebuild or changes.code not in STATE_STAYS  # though the forced reason is
-            return self._recompute(forced or changes, bookmark, rebuild)
+            return self._plan_recompute(forced or changes, bookmark, rebuild)
         if forced is None and bookmark.cut_off:
             forced = _CUT_OFF
         if forced is not None:
-            return self._recompute(forced, bookmark, rebuild)
+            return self._plan_recompute(forced, bookmark, rebuild)
         by_source = self.request.options.step is StepMode.COMMIT or bool(self.model.sources.ordered)
         delayed = self.model.delayed_keys if by_source else ()  # which are no commits of sources
         moved = any(change.changed for key, change in changes.items() if key not in delayed)
         moved = moved or self.model.clock_moved(bookmark)
         if not moved and not any(c.change is Change.COLUMNS for c in changes.values()):
             told = "no source changed" if self.model.tables else "the query reads no table"
-            return self._noop(told, bookmark, changes)
+            return self._plan_noop(told, bookmark, changes)
         if moved and self.model.program is not None and self.model.program.bindings:
             return self._looped_on(bookmark, changes)
-        return self._incremental(bookmark, changes)
+        return self._plan_incremental(bookmark, changes)
 
     def _to_next_point(self, bookmark: Bookmark) -> bool:
         """See more of sources whose rows have an order; False if no step is pending."""
@@ -192,7 +193,7 @@ class Planner(Recomputes):
         step = next_commit(self.model, bookmark)
         return step if step is not None and step.more else None
 
-    def _stepped(self, step: TimePoint, forced: Reason | None, rebuild: bool) -> Refresh:
+    def _plan_step(self, step: TimePoint, forced: Reason | None, rebuild: bool) -> Refresh:
         """The refresh up to a time point, behind which there are others."""
         then = AsOf(self.warehouse, step.versions)
         return replace(Planner(self.request, then, stepping=True).plan(forced, rebuild), again=True)
@@ -201,14 +202,14 @@ class Planner(Recomputes):
         """The same, and the public view is made again, which was dropped or replaced."""
         changes = self.differs or self.model.changes_since(bookmark)
         if isinstance(changes, Reason) and changes.code not in STATE_STAYS:
-            return self._full(forced or changes, bookmark)
+            return self._plan_rebuild(forced or changes, bookmark)
         how = self._how_to_refresh(bookmark) if bookmark.maintained else None
         if isinstance(how, Reason):
-            return self._full(forced or how, bookmark)
+            return self._plan_rebuild(forced or how, bookmark)
         told = public_view.what_happened(self.request)
         text = public_view.made_again(self.model, bookmark, how)
         if text is None:
-            return self._full(forced or Reason("VIEW_MISSING", told, False), bookmark)
+            return self._plan_rebuild(forced or Reason("VIEW_MISSING", told, False), bookmark)
         self.view_made = True
         refresh = self._kept_up(
             replace(bookmark, view=public_view.fingerprint(text)), forced, rebuild
@@ -222,7 +223,7 @@ class Planner(Recomputes):
         refresh = replace(refresh, statements=(*refresh.statements, *view))
         return refresh.noted(told, "VIEW_MISSING")
 
-    def _partial(self) -> Refresh:
+    def _plan_partial(self) -> Refresh:
         """For ``--empty`` and ``--sample``: check the query, and give a new view its columns.
 
         The state is written without a bookmark, so that the next run builds it. One that such a
@@ -294,7 +295,7 @@ class Planner(Recomputes):
             )
         if choice is OnConfigurationChange.CONTINUE:
             return self._by_the_former_query(bookmark, forced, rebuild)
-        refresh = self._full(Reason("QUERY_CHANGED", what, False), bookmark)
+        refresh = self._plan_rebuild(Reason("QUERY_CHANGED", what, False), bookmark)
         last = bookmark.told.reason if bookmark.told is not None else ""
         if last == "QUERY_CHANGED" and self.request.varying and refresh.warning is None:
             varying = ", ".join(self.request.varying)
@@ -329,7 +330,9 @@ class Planner(Recomputes):
             warning = f"{warning}; {refresh.warning.removeprefix(f'{self.request.model}: ')}"
         return replace(refresh.noted(told, "QUERY_CHANGED"), warning=warning)
 
-    def _noop(self, told: str, bookmark: Bookmark, changes: Mapping[str, SourceChange]) -> Refresh:
+    def _plan_noop(
+        self, told: str, bookmark: Bookmark, changes: Mapping[str, SourceChange]
+    ) -> Refresh:
         """Nothing to do, but for moving a bookmark whose commits a source may soon forget.
 
         Or one that knows another public view, was a clone's, or of a state stored otherwise.
@@ -345,13 +348,15 @@ class Planner(Recomputes):
         self, told: str, bookmark: Bookmark, changes: Mapping[str, SourceChange]
     ) -> Refresh:
         """No row to write, but the next bookmark."""
-        moved = self._committed(statement_builders.keep_bookmark(self.request), bookmark, changes)
+        moved = self._with_bookmark(
+            statement_builders.keep_bookmark(self.request), bookmark, changes
+        )
         return Refresh(Strategy.NOOP, "UNCHANGED", told, (*self.altered, moved))
 
-    def _incremental(self, bookmark: Bookmark, changes: dict[str, SourceChange]) -> Refresh:
+    def _plan_incremental(self, bookmark: Bookmark, changes: dict[str, SourceChange]) -> Refresh:
         how = self._how_to_refresh(bookmark)
         if isinstance(how, Reason):
-            return self._full(how, bookmark)
+            return self._plan_rebuild(how, bookmark)
         if self.model.clock_moved(bookmark, how.query.shows):
             return self._clock_moved(how, bookmark)
         read = {k: c for k, c in changes.items() if c.changed and k in how.query.sources}
@@ -359,35 +364,35 @@ class Planner(Recomputes):
         clock = self.model.clock(bookmark)
         clock_moved = asks_clock and self.model.clock_moved(bookmark)
         if not read and not clock_moved:
-            return self._noop("no row changed that the query reads", bookmark, changes)
+            return self._plan_noop("no row changed that the query reads", bookmark, changes)
         self.read = read
-        faster = self._faster_anew(bookmark) if not clock_moved else None
+        faster = self._reason_to_overwrite(bookmark) if not clock_moved else None
         if faster is not None and not self._asks_first(bookmark):
-            return self._rewritten(faster, how, bookmark, changes, read)
+            return self._overwrite_plan(faster, how, bookmark, changes, read)
         try:
             found = Following(self.model, how, changes, clock, clock_moved).follow(read)
         except Exception as error:
             found = planner_error(error, self.warehouse.failure)
             if faster is not None:
-                self.told.append(found.words)
+                self.warnings.append(found.words)
         sees = isinstance(found, Reason) or found.merge is not None
         if faster is not None and sees:
-            return self._rewritten(faster, how, bookmark, changes, read)
+            return self._overwrite_plan(faster, how, bookmark, changes, read)
         if isinstance(found, Reason):
-            return self._recompute(found, bookmark)
+            return self._plan_recompute(found, bookmark)
         if found.merge is None:
             return self._moved_on("no row changed that the query sees", bookmark, changes)
         if found.recomputes and not clock_moved and self._is_rewritable(bookmark):
-            return self._rewritten(_READS_LESS, how, bookmark, changes, found.read)
+            return self._overwrite_plan(_READS_LESS, how, bookmark, changes, found.read)
         self.merged = found.plan
-        merge = self._committed(found.merge, bookmark, changes)
+        merge = self._with_bookmark(found.merge, bookmark, changes)
         moved = clock if clock_moved else None
         if found.recomputes:
-            return self._merged(
+            return self._merge_plan(
                 Strategy.RECOMPUTE, _CHEAPER, merge, how.layout, bookmark, found.read, moved
             )
         why = Reason("CHANGED", "sources changed" if found.read else "the clock moved")
-        refresh = self._merged(
+        refresh = self._merge_plan(
             Strategy.INCREMENTAL, why, merge, how.layout, bookmark, found.read, moved
         )
         return replace(refresh, statements=(*found.rounds, *refresh.statements))
@@ -397,14 +402,14 @@ class Planner(Recomputes):
         how = self._how_to_refresh(bookmark)
         followed = isinstance(how, Maintained) and how.layout.stores_set
         if followed and not self.model.clock_moved(bookmark):
-            return self._incremental(bookmark, changes)
-        return self._recompute(LOOP_RUN_ANEW, bookmark)
+            return self._plan_incremental(bookmark, changes)
+        return self._plan_recompute(LOOP_RUN_ANEW, bookmark)
 
     def _clock_moved(self, how: Maintained, bookmark: Bookmark) -> Refresh:
         """Of a query that reads no table the rows that differ; of others most rows would."""
         if self.model.tables:
-            return self._full(_CLOCK_MOVED, bookmark)
-        return self._recompute(replace(_CLOCK_MOVED, fallback=False), bookmark)
+            return self._plan_rebuild(_CLOCK_MOVED, bookmark)
+        return self._plan_recompute(replace(_CLOCK_MOVED, fallback=False), bookmark)
 
 
 _LONGEST = 200

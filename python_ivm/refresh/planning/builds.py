@@ -17,17 +17,17 @@ from python_ivm.refresh.lifecycle.storing import to_build
 from python_ivm.refresh.maintainability import Maintained, maintained
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.plan import Refresh, Strategy
-from python_ivm.refresh.planning.commits import Commits, read_whole, table_name
+from python_ivm.refresh.planning.commits import PlannerBase, read_whole, table_name
 from python_ivm.refresh.reason import Reason
 from python_ivm.refresh.statement import StatementKind
 from python_ivm.state.bookmark import Bookmark
 from python_ivm.state.recompute import recompute
 
 
-class Builds(Commits):
+class Builds(PlannerBase):
     """Plans rebuilds, and what takes their place where rows would be lost."""
 
-    def _full(self, reason: Reason, bookmark: Bookmark | None) -> Refresh:
+    def _plan_rebuild(self, reason: Reason, bookmark: Bookmark | None) -> Refresh:
         """A rebuild; under the policy ``strict`` an error instead of a fallback."""
         if self.model.named:
             return self._with_own_rows(reason, bookmark)
@@ -36,7 +36,7 @@ class Builds(Commits):
         if self.model.delayed and bookmark is not None and reason.code in own_start.STARTS:
             self.model = Model(self.request, self.warehouse, self.model.found, start=True)
         if self.model.delayed and bookmark is not None and reason.code in own_start.STAYS:
-            refresh = self._computed_anew(reason, bookmark)
+            refresh = self._plan_recompute_in_place(reason, bookmark)
             if refresh is not None:
                 return refresh
         number = self._number_of_rebuild(bookmark)
@@ -47,14 +47,14 @@ class Builds(Commits):
         how = maintained(self.model, None)
         if self.is_log:
             how = log.checked(how, number)
-            self.told += log.what_is_lost(bookmark)
+            self.warnings += log.what_is_lost(bookmark)
         if isinstance(how, Reason) and reason.code != "POLICY_FULL":
             reason = how  # what makes every refresh a rebuild is told first
         policy.refuse_under_strict(self.request, reason, feeds)
         after = self._bookmark_of_build(number, current)
         text = self.model.reading.text
         request, first, warnings = to_build(self.request, self.warehouse, how)
-        self.told += warnings
+        self.warnings += warnings
         if isinstance(how, Maintained):
             clock = self.model.clock(None)
             shown = statement_builders.public_view(self.request, how.layout, clock)
@@ -64,7 +64,9 @@ class Builds(Commits):
                 types=how.types,
                 view=public_view.fingerprint(shown),
             )
-            planned = self._looped(Strategy.FULL, how.layout) + statement_builders.build_statements(
+            planned = self._loop_statements(
+                Strategy.FULL, how.layout
+            ) + statement_builders.build_statements(
                 request, text, how.layout, current, clock, after.text(), number
             )
         elif self.model.program is not None:
@@ -111,12 +113,16 @@ class Builds(Commits):
         """
         if bookmark is None or bookmark.start or reason.code in own_start.STARTS:
             return self._start(reason, bookmark)
-        refresh = None if reason.code in own_start.LOSES else self._computed_anew(reason, bookmark)
+        refresh = (
+            None
+            if reason.code in own_start.LOSES
+            else self._plan_recompute_in_place(reason, bookmark)
+        )
         if refresh is None:
             raise own_start.rows_are_lost(reason)
         return refresh
 
-    def _computed_anew(self, reason: Reason, bookmark: Bookmark) -> Refresh | None:
+    def _plan_recompute_in_place(self, reason: Reason, bookmark: Bookmark) -> Refresh | None:
         """The rows that differ, whatever that costs; None if the state cannot stay.
 
         Who reads this model as it was before the run can follow that, and no rebuild.
@@ -138,10 +144,10 @@ class Builds(Commits):
             shape=self.model.shape,
         )
         merge = recomputing(self.model, recompute(how.layout), current, clock)
-        merge = self._committed(merge, after, current)
+        merge = self._with_bookmark(merge, after, current)
         if self.model.reading.text != self.request.sql:
             self.altered.append(statement_builders.keep_text(self.request, self.model.reading.text))
-        return self._recomputed(reason, feeds, merge, how.layout, bookmark, current, None)
+        return self._recompute_plan(reason, feeds, merge, how.layout, bookmark, current, None)
 
     def _logged_anew(self, reason: Reason, bookmark: Bookmark) -> Refresh:
         """Of a log: the rows that the query has now and had not at the last step.
@@ -161,8 +167,10 @@ class Builds(Commits):
         policy.refuse_under_strict(self.request, reason, feeds)
         anew = recompute(how.layout)
         self.merged = anew.rows
-        merge = self._committed(recomputing(self.model, anew, changes, clock), bookmark, changes)
-        return self._recomputed(reason, feeds, merge, how.layout, bookmark, changes, None)
+        merge = self._with_bookmark(
+            recomputing(self.model, anew, changes, clock), bookmark, changes
+        )
+        return self._recompute_plan(reason, feeds, merge, how.layout, bookmark, changes, None)
 
     def _start(self, reason: Reason, bookmark: Bookmark | None) -> Refresh:
         """A state without rows, which the first ones are computed from."""
@@ -173,7 +181,7 @@ class Builds(Commits):
             raise own_start.not_maintained(how)
         policy.refuse_under_strict(self.request, reason, feeds)
         request, first, warnings = to_build(self.request, self.warehouse, how)
-        self.told += warnings
+        self.warnings += warnings
         number = self._number_of_rebuild(bookmark)
         after = own_start.bookmark_at_start(model, reason, number)
         state = statement_builders.empty_state(
@@ -218,7 +226,7 @@ class Builds(Commits):
         )
         planned = (
             statement_builders.keep_text(self.request, self.model.reading.text),
-            self._committed(rows, after, current),
+            self._with_bookmark(rows, after, current),
             *statement_builders.drop_table(self.request),
             statement_builders.create_view(self.request, shown),
         )

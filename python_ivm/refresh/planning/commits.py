@@ -26,7 +26,7 @@ from python_ivm.state.bookmark import Bookmark
 from python_ivm.state.layout import STEP, Layout
 
 
-class Commits:
+class PlannerBase:
     """What is known of one refresh while it is planned, and how its statements are committed."""
 
     def __init__(self, request: Request, warehouse: Warehouse, *, stepping: bool = False) -> None:
@@ -45,12 +45,12 @@ class Commits:
         self.view_made = False  # by the refresh, and not by a build
         self.differs: Reason | None = None  # why a clone's state may be of other rows
         self.altered: list[Statement] = []  # what the next commit's bookmark tells of
-        self.told: list[str] = []  # what to warn of beside the reason
+        self.warnings: list[str] = []  # what to warn of beside the reason
         self.noted = ""  # what to say of the step
         self.merged: Node | None = None  # the plan of what a MERGE computes
         self.read: Mapping[str, SourceChange] = {}  # what changed of that which the query reads
 
-    def _merged(
+    def _merge_plan(
         self,
         strategy: Strategy,
         why: Reason,
@@ -67,8 +67,8 @@ class Commits:
         )
         if clock is not None:
             ranges = (*ranges, clock.range(self.model.asked))
-        tuned = self._tuned() if merge.kind is StatementKind.MERGE else []
-        planned = (*tuned, *self.altered, *self._looped(strategy, layout), merge)
+        tuned = self._deletion_vector_statements() if merge.kind is StatementKind.MERGE else []
+        planned = (*tuned, *self.altered, *self._loop_statements(strategy, layout), merge)
         return Refresh(
             strategy,
             why.code,
@@ -84,7 +84,7 @@ class Commits:
             ),
         )
 
-    def _recomputed(
+    def _recompute_plan(
         self,
         reason: Reason,
         feeds: Reason | None,
@@ -107,10 +107,10 @@ class Commits:
         """
         known = bookmark.sources
         read = {k: c for k, c in sources.items() if k in known and c.post != known[k]}
-        refresh = self._merged(Strategy.RECOMPUTE, reason, merge, layout, bookmark, read, clock)
+        refresh = self._merge_plan(Strategy.RECOMPUTE, reason, merge, layout, bookmark, read, clock)
         return replace(refresh, warning=policy.warning(self.request, reason, feeds, "recomputed"))
 
-    def _looped(self, strategy: Strategy, layout: Layout) -> list[Statement]:
+    def _loop_statements(self, strategy: Strategy, layout: Layout) -> list[Statement]:
         """The statement that runs the model's loop, if it has one and its rows are asked for."""
         run = self.model.loop_run() if strategy is not Strategy.INCREMENTAL else None
         if run is None:
@@ -139,7 +139,7 @@ class Commits:
             return found
         return Reason("NOW_MAINTAINED", "the planner has rules for the query now", False)
 
-    def _committed(
+    def _with_bookmark(
         self, statement: Statement, bookmark: Bookmark, changes: Mapping[str, SourceChange]
     ) -> Statement:
         """A statement with the next bookmark and its fence."""
@@ -179,7 +179,7 @@ class Commits:
             log=self.is_log,
         )
 
-    def _tuned(self) -> list[Statement]:
+    def _deletion_vector_statements(self) -> list[Statement]:
         """What makes the MERGE cheaper where the last commit wrote large files."""
         if statement_builders.DELETION_VECTORS in self.request.properties:
             return []

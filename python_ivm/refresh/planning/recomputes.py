@@ -34,7 +34,7 @@ _COMPARED = 100
 class Recomputes(Builds):
     """Plans refreshes from all rows into a state that stays."""
 
-    def _recompute(self, reason: Reason, bookmark: Bookmark, rebuild: bool = False) -> Refresh:
+    def _plan_recompute(self, reason: Reason, bookmark: Bookmark, rebuild: bool = False) -> Refresh:
         """Without following what changed: the rows that differ where the state can stay.
 
         So models above can follow these. Else, and where most of the work would be to compare, a
@@ -43,26 +43,30 @@ class Recomputes(Builds):
         if self.is_log and rebuild and reason.code == "CHANGE_FEED_GAP":  # nor can it be recomputed
             raise log.rows_are_lost(reason)
         if self.is_log or rebuild or reason.code not in STATE_STAYS:
-            return self._full(reason, bookmark)
+            return self._plan_rebuild(reason, bookmark)
         feeds = self._feeds()  # may be commits, so that what follows is asked after them
         how = self._how_to_refresh(bookmark)
-        if isinstance(how, Reason) or not how.comparable or not self._is_kept(how, bookmark):
-            return self._full(reason, bookmark)
+        if (
+            isinstance(how, Reason)
+            or not how.comparable
+            or not self._clock_keeps_state(how, bookmark)
+        ):
+            return self._plan_rebuild(reason, bookmark)
         current = self.model.sources.current_versions()
         clock = self.model.clock(bookmark)
         try:
             merge = self._merge_of_all(how.layout, current, clock)
         except Exception as error:
-            return self._full(planner_error(error, self.warehouse.failure), bookmark)
+            return self._plan_rebuild(planner_error(error, self.warehouse.failure), bookmark)
         if merge is None:
-            return self._full(reason, bookmark)
-        merge = self._committed(merge, bookmark, current)
+            return self._plan_rebuild(reason, bookmark)
+        merge = self._with_bookmark(merge, bookmark, current)
         reason = policy.with_advice(reason, feeds)
         policy.refuse_under_strict(self.request, reason, feeds)
         moved = clock if self.model.clock_moved(bookmark) else None
-        return self._recomputed(reason, feeds, merge, how.layout, bookmark, current, moved)
+        return self._recompute_plan(reason, feeds, merge, how.layout, bookmark, current, moved)
 
-    def _faster_anew(self, bookmark: Bookmark) -> Reason | None:
+    def _reason_to_overwrite(self, bookmark: Bookmark) -> Reason | None:
         """Why all rows of the state are written, though what changed could be followed."""
         learned, number = timings(self.model.found), bookmark.refresh + 1
         if not learned.faster_anew(self.changed_rows, number):
@@ -101,7 +105,7 @@ class Recomputes(Builds):
         size = model.statistics.size(STATE)
         return size is not None and size <= most
 
-    def _rewritten(
+    def _overwrite_plan(
         self,
         why: Reason,
         how: Maintained,
@@ -113,10 +117,10 @@ class Recomputes(Builds):
         written = statement_builders.write_rows(
             StatementKind.REWRITE, self.request, how.layout, changes, None
         )
-        written = self._committed(written, bookmark, changes)
-        return self._merged(Strategy.RECOMPUTE, why, written, how.layout, bookmark, read, None)
+        written = self._with_bookmark(written, bookmark, changes)
+        return self._merge_plan(Strategy.RECOMPUTE, why, written, how.layout, bookmark, read, None)
 
-    def _is_kept(self, how: Maintained, bookmark: Bookmark) -> bool:
+    def _clock_keeps_state(self, how: Maintained, bookmark: Bookmark) -> bool:
         """Whether the clock leaves the state as useful as it was, and the view's text as it is."""
         if not self.model.clock_moved(bookmark, how.query.shows):
             return True

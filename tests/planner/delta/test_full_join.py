@@ -22,7 +22,7 @@ STORIES = stories(OPERATORS / "full_join.sql")
 
 
 @pytest.mark.parametrize("name", [name for name in QUERIES if name.startswith("full")])
-def test_rows_left_alone_are_found_without_naming_the_delta(
+def test_dangling_rows_are_found_without_naming_the_delta(
     name: str, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config
 ) -> None:
     monkeypatch.setattr(full_join, "_SMALL", 0)
@@ -59,23 +59,23 @@ def after(lake: Lake, sql: str, table: str) -> str:
 
 
 @pytest.mark.parametrize("small", [0, 60])
-def test_nothing_is_left_alone_by_a_table_that_the_condition_does_not_name(
+def test_no_row_dangles_by_a_table_that_the_condition_does_not_name(
     chain: Lake, small: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(full_join, "_SMALL", small)
     text = after(chain, CHAIN, "a")
-    assert "alone in b_match" in text
-    assert "alone in c_match" not in text
+    assert "dangling rows of b_match" in text
+    assert "dangling rows of c_match" not in text
 
 
 @pytest.mark.parametrize("small", [0, 60])
-def test_only_the_table_that_the_condition_names_is_asked_for_what_is_left_alone(
+def test_only_the_table_that_the_condition_names_is_asked_for_dangling_rows(
     chain: Lake, small: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(full_join, "_SMALL", small)
     text = after(chain, CHAIN, "b")
-    asked = text.split("/* rows alone in c_match")[1].split("ON FALSE")[0]
-    assert "alone in c_match" in text
+    asked = text.split("/* dangling rows of c_match")[1].split("ON FALSE")[0]
+    assert "dangling rows of c_match" in text
     assert "c_match_a" not in text and "c_match_b" in asked
 
 
@@ -85,4 +85,4 @@ def test_only_the_table_that_the_condition_names_is_asked_for_what_is_left_alone
 def test_a_condition_that_a_row_of_nulls_meets_asks_both_tables(
     chain: Lake, condition: str
 ) -> None:
-    assert "alone in c_match" in after(chain, CHAIN.replace("c.y = b.y", condition), "a")
+    assert "dangling rows of c_match" in after(chain, CHAIN.replace("c.y = b.y", condition), "a")
