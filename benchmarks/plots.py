@@ -31,7 +31,7 @@ Panel = Mapping[str, Mapping[str, Figure | None]]
 
 
 _QUERIES = 34
-"""So many queries a heat map has at most, one below the other."""
+"""The most queries of a heat map, one below the other."""
 
 
 def queries(samples: Sequence[Sample], file: Path, title: str) -> None:

@@ -28,7 +28,7 @@ SETTINGS = {"spark.databricks.delta.properties.defaults.checkpointInterval": "10
 """Each table writes a checkpoint of its log at every tenth commit, which takes half a second and
 more. The tenth commits of all models fall into one round, and would decide what it tells."""
 _WARM_UP = 2
-"""So many changes are not measured: the code of Spark is cold."""
+"""How many changes are not measured: the code of Spark is cold."""
 
 
 class Ratios:

@@ -44,7 +44,7 @@ GROUPS = 1000
 SOURCE_APART = 100
 """The source's files are written anew after so many inserts, as its owner would do it."""
 STATE_APART = 16
-"""So many refreshes pass before a state's files are written anew (docs/decisions/0058)."""
+"""How many refreshes pass before a state's files are written anew (docs/decisions/0058)."""
 READS = 5
 FLOORS = 10
 

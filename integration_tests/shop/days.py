@@ -13,7 +13,7 @@ from typing import Any
 SCHEMA = "shop_raw"
 DAYS = 30
 HISTORY = 200
-"""So many days of orders there are when the shop's first day begins."""
+"""How many days of orders there are when the shop's first day begins."""
 _FIRST = "date'2026-03-01'"
 
 TABLES = {

@@ -12,7 +12,7 @@ from python_ivm.refresh.statement import Statement, StatementKind
 _LONGEST = 100
 """Characters of the sentence in a log line; all of it is in the explanation."""
 _MOST_RANGES = 3
-"""So many sources are named in a log line; all of them are in the response."""
+"""How many sources a log line names; the response names all of them."""
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 COMMITS_WITHOUT_JOB = 32
-"""So many of a table's newest commits its log tells without a job; of more, one job reads faster.
-
-What tells of a model in passing asks for no more.
-"""
+"""How many of a table's newest commits are read from its log without a Spark job. More are read
+faster by one, and what tells of a model in passing asks for no more."""
 
 _NO_DATA = frozenset(
     {

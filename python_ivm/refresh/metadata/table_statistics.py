@@ -14,8 +14,8 @@ from python_ivm.state.bookmark import Bookmark
 from python_ivm.state.layout import STATE
 
 _SIZES_LAST = 16
-"""After so many refreshes tables are asked for their sizes again, which takes jobs of Spark's for
-each that has changed."""
+"""After this many refreshes tables are asked for their sizes again, which takes a Spark job for each
+that has changed."""
 
 
 class TableStatistics:

@@ -19,7 +19,7 @@ logger = AdapterLogger("SparkIvm")
 T = TypeVar("T")
 
 MOST_ROWS = 5
-"""So many rows that differ are shown."""
+"""How many of the rows that differ are shown."""
 
 
 def run_each(
