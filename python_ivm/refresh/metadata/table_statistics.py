@@ -14,7 +14,7 @@ from python_ivm.state.bookmark import Bookmark
 from python_ivm.state.layout import STATE
 
 _SIZES_LAST = 16
-"""After this many refreshes tables are asked for their sizes again, which takes a Spark job for each
+"""After this many refreshes tables are asked for their sizes again, by a Spark job for each one
 that has changed."""
 
 
