@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from benchmarks.ratios_page import Pair, pairs
 from dbt.adapters.sparkivm.__version__ import version
 
 if sys.version_info >= (3, 11):
@@ -85,3 +87,24 @@ def test_the_workflow_runs_targets_of_the_makefile() -> None:
     assert set(targets) == {"check", "test", "test-matrix", "docs-site", "dist"}
     makefile = (ROOT / "Makefile").read_text()
     assert all(re.search(rf"^{target}:", makefile, re.M) for target in targets)
+
+
+def _measured(scale: str) -> list[Pair]:
+    found = json.loads((ROOT / f"docs/benchmarks/ratios-sf{scale}.json").read_text())
+    return pairs(found["samples"])
+
+
+def test_the_readme_has_the_figures_of_the_ratios() -> None:
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    large, one = _measured("10"), _measured("1")
+    no_slower, lose = sum(p.times <= 1 for p in large), sum(p.loses for p in large)
+    assert f"{no_slower} of {len(large)} refreshes are no slower" in readme
+    assert f"and {lose} are notably slower" in readme
+    order = [p for p in large if not p.ratio]
+    assert round(sum(p.refresh for p in order) / sum(p.table for p in order), 1) == 0.1
+    assert f"takes {min(p.table for p in one):.1f} to {max(p.table for p in one):.0f} s" in readme
+    slower = sum(p.times > 1.1 for p in one)
+    most = max(p.times for p in one)
+    assert f"Of {len(one)}, {slower} take more than 1.1 times" in readme
+    assert f"at most {most:.1f} times" in readme
+    assert f"For {sum(p.loses for p in one)}, a fifth" in readme
