@@ -40,6 +40,8 @@ _MIN_SAVED = 32 * 2**20
 """To recompute pays if it saves this many bytes: small tables are refreshed as users expect."""
 _LOOKAHEAD_TABLE = 128 * 2**20
 """Up to this many bytes, reading a table takes no longer than asking which part is needed."""
+_SCATTERED = 10
+"""Keys lie far from each other if a bound lets pass more than this many times the changed rows."""
 _MIN_SPARED = 2
 """A lookahead pays if it spares more than this many times the bytes that it reads."""
 
@@ -169,8 +171,9 @@ class Cost:
         """Whether to follow what changed costs more than to recompute the query.
 
         Bytes are counted, and operators, each of which Spark plans and starts: of large tables the
-        bytes tell, of small ones the operators. Where either is not known, the change is followed;
-        and a table whose files are not known is taken for laid out by whatever bounds its read.
+        bytes tell, of small ones the operators. Where either is not known, the change is followed.
+        A table whose files are not known is taken for laid out by what bounds its read, unless the
+        keys lie far from each other: then each file has some of them.
 
         Args:
             following: The plan of what a MERGE merges that applies what changed.
@@ -248,11 +251,17 @@ class Cost:
             CHANGED_ROW * (self._rows.get(source) or 0) for source in changes_in(plan)
         )
         for read in reads(plan):
-            weighed = self._weighed(read, unknown=0.0, few_left=FEW_LEFT)
+            unknown = 1.0 if self._is_scattered(read) else 0.0
+            weighed = self._weighed(read, unknown, few_left=FEW_LEFT)
             if weighed is None:
                 return None
             total += weighed
         return total
+
+    def _is_scattered(self, read: Read) -> bool:
+        """Whether the changed rows have few of the keys that a bound of the read lets pass."""
+        changed = sum(filter(None, self._rows.values()))
+        return all(bound.values > _SCATTERED * changed for bound in read.keys.values())
 
     def _weighed(self, read: Read, unknown: float, few_left: float) -> float | None:
         """The bytes of a read, those of states for more; None if its table's are not known."""

@@ -324,6 +324,21 @@ def test_bytes_of_which_few_rows_are_left_count_for_less() -> None:
     assert is_more_expensive(Sizes(whole, spread), both(), query())
 
 
+@pytest.mark.parametrize(
+    ("rows", "dearer"), [(200_000, False), (100_000, False), (60_000, True), (1, True)]
+)
+def test_of_unknown_files_each_has_some_of_keys_that_lie_far_from_each_other(
+    rows: int, dearer: bool
+) -> None:
+    """Q17 of 60 million lines: after 60,000 it was followed, in 2.6 times the rebuild."""
+    sizes = Sizes({"s.b": 2**30})
+    recomputing = Scan("s.a", "a", ("k",))
+    near = joined(*keys(1, 10**6, every=False))
+    assert is_more_expensive(sizes, near, recomputing, rows) is dearer
+    few = joined(*keys(1, 10**6))
+    assert not is_more_expensive(sizes, few, recomputing, rows)
+
+
 def test_a_table_of_unknown_files_is_taken_for_laid_out_by_what_bounds_it() -> None:
     """Of one of more than fifty the log does not list them; to read it whole could take minutes."""
     grouped = Aggregate(
