@@ -100,6 +100,7 @@ def test_the_server_runs(project: DbtProject) -> None:
     assert not list(folder(project).glob("server.conf"))
 
 
+@pytest.mark.thorough
 def test_views_are_maintained_by_two_threads(project: DbtProject) -> None:
     project.sql(f"create table customers {FEED} as values (1, 'FR'), (2, 'DE') as t(id, nation)")
     rows = "values (1, 1, 10.00bd), (2, 2, 5.00bd) as t(id, customer_id, total)"
@@ -313,7 +314,7 @@ def test_cancelling_stops_the_statement(project: DbtProject) -> None:
     session.cancel()
     worker.join(timeout=60)
     assert not worker.is_alive()
-    assert "cancelled" in str(caught[0])
+    assert "Stopped by Ctrl-C" in str(caught[0])
     with pytest.raises(DbtDatabaseError, match="cancelled"):
         fetch(session, "select 1")
     session.close()

@@ -145,7 +145,7 @@ def test_cancelling_stops_sparks_jobs(project: DbtProject) -> None:
     handle.cancel()
     worker.join(timeout=60)
     assert not worker.is_alive()
-    assert "cancelled" in str(caught[0])
+    assert "Stopped by Ctrl-C" in str(caught[0])
     assert not tracker.getActiveJobsIds()
     with pytest.raises(DbtDatabaseError, match="cancelled"):
         handle.cursor().execute("select 1")

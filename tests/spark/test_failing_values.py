@@ -26,7 +26,7 @@ def test_a_group_that_fails_leaves_view_and_state(bench: Bench) -> None:
     for told, failing in ((divided, view), (r"60 / SUM\(r.d\)", ordered)):
         with pytest.raises(Exception, match="DIVIDE_BY_ZERO") as failed:
             failing.run()
-        assert str(failed.value).count(f"{failing.name}: an expression of the query fails") == 1
+        assert str(failed.value).count(f"{failing.name}: an expression in the query fails") == 1
         failed.match(f"(?i){told}")
     assert [v.rows() for v in bench.views] == shown
     assert [len(bench.history(v.state)) for v in bench.views] == commits
@@ -46,7 +46,7 @@ def test_a_row_that_fails_stops_the_run_until_it_is_deleted(bench: Bench, failin
     before, commits = view.rows(), len(bench.history(view.state))
     bench.sql("insert into r values (2, 'seven'), (3, '9')")
     for _ in range(2):
-        with pytest.raises(Exception, match="m1: an expression of the query fails"):
+        with pytest.raises(Exception, match="m1: an expression in the query fails"):
             view.run()
         assert (view.rows(), len(bench.history(view.state))) == (before, commits)
     bench.sql("delete from r where k = 2")

@@ -109,7 +109,7 @@ def test_an_expression_that_fails_ends_the_run(bench: Bench, output: str) -> Non
     view = own(bench, sql, ivm_output=output)
     bench.sql("insert into payments values (2, 0)")
     before = view.rows()
-    with pytest.raises(DbtRuntimeError, match="an expression of the query fails"):
+    with pytest.raises(DbtRuntimeError, match="an expression in the query fails"):
         view.run()
     assert view.rows() == before
     bench.sql("delete from payments where amount = 0")

@@ -88,6 +88,7 @@ def test_pairs_of_several_types(bench: Bench) -> None:
         followed(view, change)
 
 
+@pytest.mark.thorough
 def test_bindings_that_feed_each_other(bench: Bench) -> None:
     bench.table("start", "n int", "(1)")
     bench.table("edge", "a int, b int", "(1, 2), (2, 3), (3, 4), (4, 1), (5, 3)")

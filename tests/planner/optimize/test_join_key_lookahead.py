@@ -275,7 +275,7 @@ def test_keys_that_are_all_null_by_construction_are_not_asked_about(lake: Lake) 
     counted(lake, "p", 1)
     lake.run("m", sql)
     lake.check("m")
-    assert "alone" in lake.executed[-1].sql
+    assert "dangling rows" in lake.executed[-1].sql
     assert [sql for sql in lake.asked if "JOIN" in sql] == []
 
 

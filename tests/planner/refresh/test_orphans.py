@@ -63,7 +63,7 @@ def test_of_a_model_that_left_the_project_view_and_state_go(xs: Lake) -> None:
     left = found(xs, {})
     assert (left.keep, left.view) == ("", VIEW)
     assert left.told() == (
-        "s.m__ivm_state: state of s.m; no model of this project has this name: it was deleted, "
+        "s.m__ivm_state: state of s.m; no model of this target has this name: it was deleted, "
         "renamed or disabled"
     )
     without_view(xs)

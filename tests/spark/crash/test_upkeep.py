@@ -37,6 +37,7 @@ def maintain(process: Process, view: View) -> Maintenance:
     return planned
 
 
+@pytest.mark.thorough
 def test_maintenance_that_dies(bench: Bench, seed: int) -> None:
     """Readers see the same rows, and the next run follows what changed."""
     world = World(bench, seed)
@@ -61,6 +62,7 @@ def test_maintenance_that_dies(bench: Bench, seed: int) -> None:
         world.mended(told)
 
 
+@pytest.mark.thorough
 def test_a_clone_that_dies(bench: Bench, seed: int) -> None:
     """A second clone, or a plain run, makes what the first one would have made."""
     world = World(bench, seed)
