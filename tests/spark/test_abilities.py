@@ -87,6 +87,16 @@ def test_ctes_within_a_merge(lake: Bench, record_property: Record) -> None:
     record_property("`WITH` inside of `MERGE`", True)
 
 
+def test_a_doubled_quote_means_what_this_spark_makes_of_it(lake: Bench) -> None:
+    """Before Spark 4.0 `'it''s'` is `its`; the view had `it's`."""
+    (meant,) = lake.query("select 'it''s' as t")
+    view = View(lake, "m", "select k, 'it''s' as t from r where k = 1 or 'a''b' = 'ab'")
+    view.refresh("full")
+    lake.sql("insert into r values (1, 4)")
+    view.refresh(None)
+    assert {text for _, text in view.rows()} == {meant["t"]}
+
+
 def test_views_told_in_json(lake: Bench, record_property: Record) -> None:
     """Without it the catalog is asked otherwise, for the same answers."""
     lake.sql("create view seen as select k, v as `a, b` from r where v > 1")

@@ -40,7 +40,7 @@ def tables(project: DbtProject) -> set[str]:
 
 
 def test_views_that_were_dropped_or_replaced_are_made_again(lake: DbtProject) -> None:
-    text = f"select i, 'it''s \\\\ \"x\"\\n' as `Odd Name`, v -- no\nfrom {lake.schema}.x"
+    text = f"select i, 'it\\'s \\\\ \"x\"\\n' as `Odd Name`, v -- no\nfrom {lake.schema}.x"
     lake.models(
         m=sums(lake),
         odd=ivm(text, persist_docs={"relation": True}),

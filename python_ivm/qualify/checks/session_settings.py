@@ -96,7 +96,9 @@ def refuse_other_reading(
                 _is_on(settings, _JOINED) or not doubles_quotes()
             ):
                 raise _read_otherwise(
-                    token, "a doubled quote in a text, which this Spark reads as two texts"
+                    token,
+                    "a doubled quote in a text, which this Spark reads as two texts side by side",
+                    "If it is to be a quote, write a backslash before it.",
                 )
         elif written.startswith("`") and _is_on(settings, _REGEX_NAMES):
             raise _read_otherwise(token, f"a name in backquotes, and {_REGEX_NAMES} is on")
@@ -119,5 +121,5 @@ def _is_on(settings: Mapping[str, str], key: str) -> bool:
     return settings.get(key, "").lower() == "true"
 
 
-def _read_otherwise(token: Token, what: str) -> ReadOtherwise:
-    return ReadOtherwise(f"The SQL has {what}", line=token.line, column=token.col)
+def _read_otherwise(token: Token, what: str, hint: str | None = None) -> ReadOtherwise:
+    return ReadOtherwise(f"The SQL has {what}", line=token.line, column=token.col, hint=hint)
