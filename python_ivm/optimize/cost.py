@@ -259,8 +259,13 @@ class Cost:
         return total
 
     def _is_scattered(self, read: Read) -> bool:
-        """Whether the changed rows have few of the keys that a bound of the read lets pass."""
+        """Whether the changed rows have few of the keys that a bound of the read lets pass.
+
+        Not of a state: it is often laid out by its keys.
+        """
         changed = sum(filter(None, self._rows.values()))
+        if not changed or self._statistics.is_state(read.source):
+            return False
         return all(bound.values > _SCATTERED * changed for bound in read.keys.values())
 
     def _weighed(self, read: Read, unknown: float, few_left: float) -> float | None:

@@ -49,8 +49,8 @@ class Request:
             those of all are said.
         previous: The models that are read as they were before the run, by the names of their
             views as planner keys.
-        varying: What the model's text is rendered from that is another one at each run of dbt, or
-            may be: ``run_started_at``, ``invocation_id``, ``var``.
+        varying: What the model's text is rendered from that is another one at each run of dbt:
+            ``run_started_at``, ``invocation_id``.
         without_passes: Names of passes of the optimizer to leave out, for tests and to find out
             what one gains.
     """

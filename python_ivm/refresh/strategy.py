@@ -301,10 +301,9 @@ class Planner(Recomputes):
             varying = ", ".join(self.request.varying)
             return replace(
                 refresh,
-                warning=f"{self.request.model}: its text was another one at this run and at the "
-                f"one before, so that all rows were computed both times. If nobody edited it, "
-                f"{varying} in it differs at each run: keep that out of the model, or materialize "
-                "it as table",
+                warning=f"{self.request.model}: its text was another one at the last two "
+                f"refreshes, so that all rows were computed both times. {varying} in it differs at "
+                "each run: keep that out of the model, or materialize it as table",
             )
         return refresh
 

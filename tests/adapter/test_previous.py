@@ -53,7 +53,7 @@ def test_the_model_that_is_meant(
     ("name", "version", "told"),
     [
         ("m", 3, "no such version. It has 1, 2"),
-        ("only", 1, "no such version"),
+        ("only", 1, "no such version. It has none"),
         ("twice", None, r"several packages have such a model \(bank, shop\)"),
         ("nobody", None, "no model of this name"),
         ("t", None, "materialized as 'table'"),

@@ -9,7 +9,9 @@ import pytest
 
 from python_ivm.errors import InvalidModel, NotYetImplemented, Unsupported
 from python_ivm.parse.parser import parse
+from python_ivm.qualify.checks.session_names import refuse_session_names
 from python_ivm.qualify.checks.user_functions import check_user_functions
+from python_ivm.qualify.schema import TableSchema
 from python_ivm.refresh.options import Options
 from python_ivm.refresh.plan import Strategy
 from tests.planner.compare import assert_same
@@ -166,6 +168,15 @@ def test_variables_of_the_session_are_refused(
 )
 def test_a_column_may_be_named_as_a_value_of_the_session_is(visits: Lake, sql: str) -> None:
     assert visits.run("m", sql).reason in ("FIRST_BUILD", "NOT_YET_IMPLEMENTED")
+
+
+def test_a_column_that_a_generator_makes_of_a_struct_may_be_named_so(lake: Lake) -> None:
+    lake.create("t", {"arr": "array<struct<user:string,n:int>>"}, [])
+    query = parse("select user from s.t lateral view inline(arr) as x")
+    kinds = TableSchema(("s", "t"), {"arr": "array<struct<user:string,n:int>>"})
+    refuse_session_names(query, {"s.t": kinds}, NotYetImplemented("no rule"), lambda text: True)
+    with pytest.raises(Unsupported, match="qualify it with its table"):
+        refuse_session_names(query, {}, NotYetImplemented("no rule"), lambda text: True)
 
 
 def test_a_function_with_a_name_that_the_planner_knows_otherwise_is_left_to_spark() -> None:

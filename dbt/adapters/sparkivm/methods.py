@@ -31,6 +31,7 @@ from dbt.adapters.sparkivm.bridge.warehouse import (
 from dbt.adapters.sparkivm.commands.cloning import Cloner
 from dbt.adapters.sparkivm.configs.maintained import storage_of, typed_columns, warn_once
 from dbt.adapters.sparkivm.connection.session import SessionHandle, SessionOfThread
+from dbt.adapters.sparkivm.connection.settings import spark_text
 from dbt.adapters.sparkivm.diagnostics.planner_errors import as_dbt_errors
 from dbt.adapters.sparkivm.log import warn
 from dbt.adapters.sparkivm.prefetched.of_run import prefetched_once
@@ -43,7 +44,7 @@ from python_ivm.loops.run import Relation
 from python_ivm.operate.maintenance import Maintenance, maintenance
 from python_ivm.parse.parser import table_key
 from python_ivm.parse.previous import previous_tables
-from python_ivm.qualify.checks.session_settings import ALWAYS, IF_GIVEN
+from python_ivm.qualify.checks.session_settings import ALWAYS, IF_GIVEN, other_than_defaults
 from python_ivm.refresh.consistency import consistency_query, loop_to_run
 from python_ivm.refresh.delays.start import readable
 from python_ivm.refresh.metadata.versions import shows_state
@@ -53,8 +54,8 @@ from python_ivm.refresh.request import Request
 logger = AdapterLogger("SparkIvm")
 
 
-_VARYING = re.compile(r"\b(run_started_at|invocation_id|var)\b(?=[^{}]*\}\})")
-"""What Jinja renders otherwise at each run, or may: as an expression, in its braces."""
+_VARYING = re.compile(r"\b(run_started_at|invocation_id)\b(?=[^{}]*\}\})")
+"""What Jinja renders otherwise at each run, as an expression in its braces."""
 
 
 class IvmMixin(metaclass=AdapterMeta):
@@ -104,7 +105,9 @@ class IvmMixin(metaclass=AdapterMeta):
                 view_exists=is_view and stands,
                 view_text=text,
                 table_in_the_way=existing is not None and not is_view,
-                properties={str(k): str(v) for k, v in (config.get("tblproperties") or {}).items()},
+                properties={
+                    str(k): spark_text(v) for k, v in (config.get("tblproperties") or {}).items()
+                },
                 location=f"{root}/{state}" if root else None,
                 storage=storage_of(model),
                 partial=partial,
@@ -269,7 +272,8 @@ class IvmMixin(metaclass=AdapterMeta):
     def _ivm_settings(self) -> dict[str, str]:
         """The session settings by which a query's result can differ."""
         conf = self._ivm_conf()
-        return {key: conf.get(key) for key in ALWAYS} | conf.given_among(IF_GIVEN)
+        given = other_than_defaults(conf.given_among(list(IF_GIVEN)))
+        return {key: conf.get(key) for key in ALWAYS} | given
 
     def _ivm_warehouse(self) -> SparkWarehouse:
         """Answers about tables as of each question."""

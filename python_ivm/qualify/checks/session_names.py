@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from sqlglot import exp
@@ -10,6 +11,9 @@ from python_ivm.errors import IvmError, Unsupported
 from python_ivm.parse.parser import DIALECT
 from python_ivm.parse.trees import position
 from python_ivm.qualify.schema import Schemas, column_names
+
+_FIELD = re.compile(r"[<,]\s*`?(\w+)`?\s*:")
+"""A struct's field in the text of a type; generators and `*` make columns of it."""
 
 
 def refuse_session_names(
@@ -31,6 +35,8 @@ def refuse_session_names(
     """
     known = column_names(schemas) | {alias.alias.lower() for alias in query.find_all(exp.Alias)}
     known |= {name.lower() for alias in query.find_all(exp.TableAlias) for name in _names(alias)}
+    kinds = (kind for table in schemas.values() for kind in table.columns.values())
+    known |= {field.lower() for kind in kinds for field in _FIELD.findall(kind)}
     asked: dict[str, bool] = {}
     for column in query.find_all(exp.Column):
         place = position(column.this)
@@ -48,7 +54,8 @@ def refuse_session_names(
                 f"{text} is no column, but a value of the session, which can change without any "
                 "change of the sources",
                 operator=text,
-                hint="Pass the value in by dbt's var(), or keep it in a Delta table and join it.",
+                hint="Pass the value in by dbt's var(), or keep it in a Delta table and join it. "
+                "If it is a column, qualify it with its table.",
                 **place,
             )
 

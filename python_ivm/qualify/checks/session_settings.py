@@ -9,59 +9,75 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from sqlglot.errors import TokenError
+from sqlglot import exp
+from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from python_ivm.errors import ReadOtherwise
 from python_ivm.parse.parser import DIALECT
+from python_ivm.parse.trees import position
 
+_ANSI = "spark.sql.ansi.enabled"
 _CASE = "spark.sql.caseSensitive"
-_ESCAPES = "spark.sql.parser.escapedStringLiterals"
 _DOUBLE_QUOTES = "spark.sql.ansi.doubleQuotedIdentifiers"
 _REGEX_NAMES = "spark.sql.parser.quotedRegexColumnNames"
 _JOINED = "spark.sql.legacy.consecutiveStringLiterals.enabled"
 
-ALWAYS = ("spark.sql.ansi.enabled", "spark.sql.session.timeZone", _CASE)
+ALWAYS = (_ANSI, "spark.sql.session.timeZone", _CASE)
 """What decides about the result of many queries, whether somebody set it or not."""
 
 _OTHER_GRAMMAR = {
-    "spark.sql.groupByAliases": "false",
-    "spark.sql.groupByOrdinal": "false",
-    "spark.sql.orderByOrdinal": "false",
-    "spark.sql.legacy.ctePrecedencePolicy": "legacy",
-    "spark.sql.legacy.exponentLiteralAsDecimal.enabled": "true",
-    "spark.sql.legacy.parser.havingWithoutGroupByAsWhere": "true",
-    "spark.sql.legacy.setopsPrecedence.enabled": "true",
+    "spark.sql.groupByAliases": "true",
+    "spark.sql.groupByOrdinal": "true",
+    "spark.sql.orderByOrdinal": "true",
+    "spark.sql.legacy.ctePrecedencePolicy": "corrected",
+    "spark.sql.legacy.exponentLiteralAsDecimal.enabled": "false",
+    "spark.sql.legacy.parser.havingWithoutGroupByAsWhere": "false",
+    "spark.sql.legacy.setopsPrecedence.enabled": "false",
+    "spark.sql.parser.escapedStringLiterals": "false",
 }
-"""Rare settings, with the value by which whole clauses have another meaning."""
+"""Rare settings by which whole clauses, or all texts, have another meaning; with Spark's default,
+which is the only value under which the planner reads a query."""
 
-IF_GIVEN = (
-    _ESCAPES,
-    _DOUBLE_QUOTES,
-    _REGEX_NAMES,
-    _JOINED,
-    *_OTHER_GRAMMAR,
-    "spark.sql.decimalOperations.allowPrecisionLoss",
-    "spark.sql.mapKeyDedupPolicy",
-    "spark.sql.timestampType",
-    "spark.sql.legacy.allowNegativeScaleOfDecimal",
-    "spark.sql.legacy.castComplexTypesToString.enabled",
-    "spark.sql.legacy.charVarcharAsString",
-    "spark.sql.legacy.followThreeValuedLogicInArrayExists",
-    "spark.sql.legacy.integralDivide.returnBigint",
-    "spark.sql.legacy.javaCharsets",
-    "spark.sql.legacy.codingErrorAction",
-    "spark.sql.legacy.nullInEmptyListBehavior",
-    "spark.sql.legacy.percentileDiscCalculation",
-    "spark.sql.legacy.sizeOfNull",
-    "spark.sql.legacy.statisticalAggregate",
-    "spark.sql.legacy.timeParserPolicy",
-    "spark.sql.legacy.typeCoercion.datetimeToString.enabled",
-)
-"""What decides about the result of some queries. It counts only where somebody set it, as its
-default is another one in another version of Spark."""
+IF_GIVEN: Mapping[str, str] = {
+    **_OTHER_GRAMMAR,
+    _DOUBLE_QUOTES: "false",
+    _REGEX_NAMES: "false",
+    _JOINED: "false",
+    "spark.sql.decimalOperations.allowPrecisionLoss": "true",
+    "spark.sql.mapKeyDedupPolicy": "exception",
+    "spark.sql.timestampType": "timestamp_ltz",
+    "spark.sql.legacy.allowNegativeScaleOfDecimal": "false",
+    "spark.sql.legacy.castComplexTypesToString.enabled": "false",
+    "spark.sql.legacy.charVarcharAsString": "false",
+    "spark.sql.legacy.codingErrorAction": "false",
+    "spark.sql.legacy.followThreeValuedLogicInArrayExists": "true",
+    "spark.sql.legacy.integralDivide.returnBigint": "true",
+    "spark.sql.legacy.javaCharsets": "false",
+    "spark.sql.legacy.nullInEmptyListBehavior": "",
+    "spark.sql.legacy.percentileDiscCalculation": "false",
+    "spark.sql.legacy.sizeOfNull": "true",
+    "spark.sql.legacy.statisticalAggregate": "false",
+    "spark.sql.legacy.timeParserPolicy": "corrected",
+    "spark.sql.legacy.typeCoercion.datetimeToString.enabled": "false",
+}
+"""What decides about the result of some queries, with Spark's default in lower case. It counts only
+where somebody set it to something else."""
 
 _OF_TWO_QUOTES = re.compile(r"""^[^'"]*(['"]).*\1\1.*\1$""", re.DOTALL)
+
+
+def other_than_defaults(given: Mapping[str, str]) -> dict[str, str]:
+    """Those of :data:`IF_GIVEN` that somebody set to something else than Spark's default.
+
+    Args:
+        given: Settings that somebody set, with their values.
+
+    Returns:
+        Them, with their values in lower case.
+    """
+    lowered = {key: value.strip().lower() for key, value in given.items() if key in IF_GIVEN}
+    return {key: value for key, value in lowered.items() if value != IF_GIVEN[key]}
 
 
 def refuse_other_reading(
@@ -78,9 +94,9 @@ def refuse_other_reading(
     Raises:
         ReadOtherwise: If it has, with the first such place.
     """
-    for key, other in _OTHER_GRAMMAR.items():
-        if settings.get(key, "").lower() == other:
-            raise ReadOtherwise(f"{key} is {settings[key]}")
+    for key, value in other_than_defaults(settings).items():
+        if key in _OTHER_GRAMMAR:
+            raise ReadOtherwise(f"{key} is {value}")
     try:
         tokens = DIALECT.tokenize(sql)
     except TokenError:  # of which the parser tells more
@@ -88,9 +104,8 @@ def refuse_other_reading(
     for token in tokens:
         written = sql[token.start : token.end + 1]
         if token.token_type is TokenType.STRING:
-            if "\\" in written and _is_on(settings, _ESCAPES):
-                raise _read_otherwise(token, f"a backslash in a text, and {_ESCAPES} is on")
-            if written.startswith('"') and _is_on(settings, _DOUBLE_QUOTES):
+            as_name = _is_on(settings, _DOUBLE_QUOTES) and _is_on(settings, _ANSI)
+            if written.startswith('"') and as_name:
                 raise _read_otherwise(token, f"a text in double quotes, and {_DOUBLE_QUOTES} is on")
             if _OF_TWO_QUOTES.match(written) and (
                 _is_on(settings, _JOINED) or not doubles_quotes()
@@ -103,18 +118,25 @@ def refuse_other_reading(
         elif written.startswith("`") and _is_on(settings, _REGEX_NAMES):
             raise _read_otherwise(token, f"a name in backquotes, and {_REGEX_NAMES} is on")
     if _is_on(settings, _CASE):
-        _refuse_names_apart_by_case(tokens)
+        _refuse_names_apart_by_case(sql)
 
 
-def _refuse_names_apart_by_case(tokens: list[Token]) -> None:
+def _refuse_names_apart_by_case(sql: str) -> None:
     """The planner takes ``x`` and ``X`` for one column."""
+    try:
+        trees = DIALECT.parse(sql)
+    except ParseError:  # of which the parser tells more
+        return
     spelled: dict[str, str] = {}
-    calls = [token.token_type is TokenType.L_PAREN for token in tokens[1:]]
-    for token, is_call in zip(tokens, [*calls, False], strict=True):
-        if is_call or token.token_type not in (TokenType.VAR, TokenType.IDENTIFIER):
-            continue
-        if spelled.setdefault(token.text.lower(), token.text) != token.text:
-            raise _read_otherwise(token, f"names that differ by case alone, and {_CASE} is on")
+    for tree in trees:
+        for name in tree.find_all(exp.Identifier) if tree is not None else ():
+            if isinstance(name.parent, exp.Table):
+                continue
+            if spelled.setdefault(name.name.lower(), name.name) != name.name:
+                raise ReadOtherwise(
+                    f"The SQL has names that differ by case alone, and {_CASE} is on",
+                    **position(name),
+                )
 
 
 def _is_on(settings: Mapping[str, str], key: str) -> bool:

@@ -18,7 +18,15 @@ from python_ivm.refresh.statement import Statement, StatementKind
 from python_ivm.refresh.statement_builders import PLAIN_COLUMN
 from python_ivm.render.sources import relation_name, string
 from python_ivm.state.bookmark import Bookmark
-from python_ivm.state.storage import PROPERTIES, Resolved, Storage, Visible, columns_clause, resolve
+from python_ivm.state.storage import (
+    CHECKED,
+    PROPERTIES,
+    Resolved,
+    Storage,
+    Visible,
+    columns_clause,
+    resolve,
+)
 
 _CLUSTERED = "delta.feature.clustering"
 """A property of tables that are or were clustered; Delta replaces none of them by a partitioned
@@ -90,8 +98,7 @@ def stored_otherwise(
         InvalidModel: If it cannot be stored so, or the configuration forbids to change it.
     """
     before, wanted = Storage.of_value(bookmark.storage), request.storage
-    told = bookmark.storage.get(PROPERTIES)
-    properties = dict(told) if isinstance(told, Mapping) else {}
+    properties = _properties(request, warehouse, bookmark)
     if before == wanted and properties == request.properties:
         return None
     what = (
@@ -99,7 +106,8 @@ def stored_otherwise(
         "changed"
     )
     choice = request.options.on_configuration_change
-    rebuilt = before.partition_by != wanted.partition_by
+    fixed = [name for name in _differing(properties, request.properties) if _is_fixed(name)]
+    rebuilt = before.partition_by != wanted.partition_by or bool(fixed)
     if choice is OnConfigurationChange.CONTINUE:
         kept = f"{what}; the state stays as it is (on_configuration_change: continue)"
         return Otherwise(bookmark, warnings=(kept,))
@@ -109,7 +117,8 @@ def stored_otherwise(
             hint=policy.how_to_allow(request),
         )
     if rebuilt:
-        return Otherwise(bookmark, rebuild=Reason("STORAGE_CHANGED", "partition_by changed", False))
+        changed = ", ".join(fixed) or "partition_by"
+        return Otherwise(bookmark, rebuild=Reason("STORAGE_CHANGED", f"{changed} changed", False))
     maintained = how(bookmark)
     if isinstance(maintained, Reason) and bookmark.maintained:
         return Otherwise(bookmark, rebuild=maintained)
@@ -145,6 +154,31 @@ def _changes(before: Storage, wanted: Storage, resolved: Storage) -> list[str]:
         if name in resolved.checks:
             changes.append(f"ADD CONSTRAINT {constraint} CHECK ({resolved.checks[name]})")
     return changes
+
+
+def _properties(request: Request, warehouse: Warehouse, bookmark: Bookmark) -> dict[str, str]:
+    """The user's table properties that the state has.
+
+    Bookmarks of older versions, and of states built without any, do not tell them; then the table
+    does, of those that are wanted.
+    """
+    told = bookmark.storage.get(PROPERTIES)
+    if isinstance(told, Mapping):
+        return dict(told)
+    if not request.properties:
+        return {}
+    actual = warehouse.properties(request.state)
+    return {name: actual[name] for name in request.properties if name in actual}
+
+
+def _differing(before: Mapping[str, str], wanted: Mapping[str, str]) -> list[str]:
+    """The properties that one of both has otherwise, or not at all."""
+    return [name for name in {**before, **wanted} if before.get(name) != wanted.get(name)]
+
+
+def _is_fixed(name: str) -> bool:
+    """Whether Delta lets a property be set well only where a table is made."""
+    return name.lower().startswith((CHECKED, "delta.columnmapping."))
 
 
 def _of_properties(before: Mapping[str, str], wanted: Mapping[str, str]) -> list[str]:

@@ -17,7 +17,11 @@ from python_ivm.parse.parser import (
     table_references,
 )
 from python_ivm.parse.views import Relation, View, no_rows
-from python_ivm.qualify.checks.session_settings import IF_GIVEN, refuse_other_reading
+from python_ivm.qualify.checks.session_settings import (
+    IF_GIVEN,
+    other_than_defaults,
+    refuse_other_reading,
+)
 from python_ivm.refresh.metadata.versions import is_delta, state_history
 from python_ivm.refresh.metadata.warehouse import Warehouse
 from python_ivm.refresh.request import Previous
@@ -114,13 +118,14 @@ class Catalog:
 
     def _read_otherwise(self, view: View) -> str | None:
         """Why a view's text has another meaning than in the model, or than the planner knows."""
-        made_under = view.settings or {}
-        for key, value in made_under.items():
-            if key in self._settings and value != self._settings[key]:
+        for key, value in (view.settings or {}).items():
+            if key in self._settings and key not in IF_GIVEN and value != self._settings[key]:
                 return f"it was made under another {key}"
-        for key in IF_GIVEN:  # where Spark keeps none with a view, it was made under the default
-            if view.settings is not None and made_under.get(key) != self._settings.get(key):
-                return f"it was made under another {key}"
+        if view.settings is not None:  # what Spark keeps none of with a view had its default
+            then, now = other_than_defaults(view.settings), other_than_defaults(self._settings)
+            for key in {**then, **now}:
+                if then.get(key) != now.get(key):
+                    return f"it was made under another {key}"
         try:
             refuse_other_reading(view.text, self._settings, self._warehouse.doubles_quotes)
         except ReadOtherwise as error:

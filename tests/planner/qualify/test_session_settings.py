@@ -7,14 +7,18 @@ from collections.abc import Sequence
 import pytest
 
 from python_ivm.errors import ReadOtherwise
-from python_ivm.qualify.checks.session_settings import refuse_other_reading
+from python_ivm.qualify.checks.session_settings import (
+    other_than_defaults,
+    refuse_other_reading,
+)
 from python_ivm.refresh.plan import Strategy
 from python_ivm.refresh.strategy import plan_refresh
 from tests.planner.lake import Lake
 
 REGEX = {"spark.sql.parser.quotedRegexColumnNames": "true"}
 ESCAPES = {"spark.sql.parser.escapedStringLiterals": "true"}
-NAMES = {"spark.sql.ansi.doubleQuotedIdentifiers": "TRUE"}
+ANSI = {"spark.sql.ansi.enabled": "true"}
+NAMES = {"spark.sql.ansi.doubleQuotedIdentifiers": "TRUE", **ANSI}
 JOINED = {"spark.sql.legacy.consecutiveStringLiterals.enabled": "true"}
 CASE = {"spark.sql.caseSensitive": "true"}
 ORDINALS = {"spark.sql.groupByOrdinal": "false"}
@@ -23,14 +27,16 @@ ORDINALS = {"spark.sql.groupByOrdinal": "false"}
 @pytest.mark.parametrize(
     ("settings", "otherwise", "alike"),
     [
-        (ESCAPES, r"select 1 where s rlike '\d+'", "select 1 where s rlike '[0-9]+'"),
+        (ESCAPES, r"select 1 where s rlike '\d+'", None),
+        (ESCAPES, 'select "it\'s"', None),
         (NAMES, 'select "id" as x from s.t', "select 'id' as x from s.t"),
         (REGEX, "select `(a)?+.+` from s.t", "select a from s.t"),
         (JOINED, "select 1 where name = 'it''s'", r"select 1 where name = 'it\'s'"),
         (JOINED, 'select 1 where name = "a""b"', "select 1 where name = '' or name = ' '"),
         (JOINED, "select 'a', 'it''s'", "select r'it''s' || '\"\"'"),
         (CASE, "select q.X from (select a as x, b as X from s.t) q", "select SUM(a), sum(b), a A1"),
-        (CASE, "select `x`, X from s.t", "select x, x from s.t"),
+        (CASE, "select `x`, X from s.t", "select t.a, SUM(t.b) from T t"),
+        (CASE, "select Date, date from s.t", "select a + interval 1 DAY, b + interval 2 day"),
         (ORDINALS, "select a, count(*) from s.t group by 1", None),
     ],
 )
@@ -42,6 +48,19 @@ def test_a_setting_gives_a_text_another_meaning(
     refuse_other_reading(otherwise, {}, lambda: True)
     if alike is not None:
         refuse_other_reading(alike, settings, lambda: True)
+
+
+def test_what_counts_is_what_differs_from_sparks_default() -> None:
+    given = {
+        "spark.sql.legacy.timeParserPolicy": "CORRECTED",
+        "spark.sql.groupByOrdinal": "True",
+        "spark.sql.legacy.sizeOfNull": "False",
+        "spark.sql.shuffle.partitions": "3",
+    }
+    assert other_than_defaults(given) == {"spark.sql.legacy.sizeOfNull": "false"}
+    refuse_other_reading("select a from s.t group by 1", given, lambda: True)
+    quoted = {"spark.sql.ansi.doubleQuotedIdentifiers": "true"}
+    refuse_other_reading('select "id" as x', quoted, lambda: True)
 
 
 def test_an_engine_is_asked_only_about_doubled_quotes() -> None:
@@ -88,8 +107,10 @@ def test_such_a_model_is_rebuilt_at_every_run() -> None:
     ("session", "kept", "told"),
     [
         ({}, {"spark.sql.legacy.timeParserPolicy": "LEGACY"}, "timeParserPolicy"),
-        ({"spark.sql.legacy.sizeOfNull": "true"}, {}, "sizeOfNull"),
-        (ESCAPES, ESCAPES, "a backslash in a text"),
+        ({"spark.sql.legacy.sizeOfNull": "false"}, {}, "sizeOfNull"),
+        ({"spark.sql.legacy.sizeOfNull": "true"}, {}, None),
+        ({}, {"spark.sql.legacy.timeParserPolicy": "Corrected"}, None),
+        (REGEX, REGEX, "a name in backquotes"),
         ({}, {"spark.sql.shuffle.partitions": "3"}, None),
         ({}, None, "under which settings"),
     ],
@@ -99,7 +120,7 @@ def test_a_view_made_under_other_settings_is_read_as_it_is(
 ) -> None:
     """Spark reads a view's text under the settings under which it was made."""
     lake.create("t", {"a": "int", "s": "string"}, [(1, "1")])
-    lake.define("v", r"select a from s.t where s <> '\\d+'", settings=kept)
+    lake.define("v", "select `a` from s.t where s <> 'x'", settings=kept)
     refresh = lake.run("m", "select a from s.v", settings=session)
     if told is None:
         assert refresh.reason == "FIRST_BUILD"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -319,6 +320,29 @@ def test_table_properties_of_a_standing_state_are_altered(lake: Lake) -> None:
     assert other.strategy is Strategy.INCREMENTAL
     assert altered(lake.run("m", BAG)) == [f"SET TBLPROPERTIES ('{feed}' = 'true')"]
     assert lake.run("m", BAG).statements == ()
+
+
+@pytest.mark.parametrize("choice", list(OnConfigurationChange))
+def test_a_bookmark_that_tells_of_no_properties(lake: Lake, choice: OnConfigurationChange) -> None:
+    """Of an older version: what the state has already is no change, under any configuration."""
+    options = {"options": Options(on_configuration_change=choice), "properties": {"a": "b"}}
+    lake.run("m", BAG, **options)
+    (commit,) = lake.commits["m__ivm_state"]
+    bookmark = Bookmark.of(commit.user_metadata)
+    assert bookmark is not None and bookmark.storage.get("properties") == {"a": "b"}
+    older = replace(bookmark, storage={}).text()
+    lake.commits["m__ivm_state"] = [replace(commit, user_metadata=older)]
+    same = lake.run("m", BAG, **options)
+    assert (same.statements, same.warning) == ((), None)
+
+
+@pytest.mark.parametrize("name", ["delta.constraints.mine", "delta.columnMapping.mode"])
+def test_properties_that_only_a_build_can_set_rebuild_the_state(lake: Lake, name: str) -> None:
+    lake.run("m", BAG)
+    for properties in ({name: "name"}, {}):
+        assert lake.run("m", BAG, properties=properties).reason == "STORAGE_CHANGED"
+    with pytest.raises(InvalidModel, match="full_refresh: false forbids"):
+        lake.run("m", BAG, properties={name: "name"}, full_refresh=False)
 
 
 def test_table_properties_of_a_build_are_not_altered_afterwards(lake: Lake) -> None:

@@ -51,9 +51,12 @@ class OrphansMixin(metaclass=AdapterMeta):
 
     @available.parse(lambda *a, **k: [])
     def ivm_orphans(
-        self, graph: Mapping[str, Any], drop: bool = False, schemas: Sequence[str] = ()
+        self, graph: Mapping[str, Any], drop: bool = False, schemas: Sequence[str] | str = ()
     ) -> list[str]:
         """List the states in the project's schemas that no model keeps up, and drop its own.
+
+        Schemas are searched whose names begin with the target's, too: dbt names custom ones so, and
+        no model may be left in one. It may also be another target's; there nothing is dropped.
 
         Args:
             graph: The project's, as dbt gives it to Jinja.
@@ -66,36 +69,32 @@ class OrphansMixin(metaclass=AdapterMeta):
         """
         project = self.config.project_name
         relations = built(graph, self._ivm_state)
-        own = {node["schema"] for node in graph["nodes"].values() if node["resource_type"] in KINDS}
-        own |= {made.state[0] for made in relations.values() if made.state is not None}
-        standing = self._ivm_schemas()
-        named = {schema.lower() for schema in (self.config.credentials.schema, *schemas)}
-        own |= {schema for schema in standing if schema.lower() in named}
-        others = self._ivm_custom_schemas(standing) - own
+        schemas = [schemas] if isinstance(schemas, str) else schemas
+        target = self.config.credentials.schema
+        nodes = [node for node in graph["nodes"].values() if node["resource_type"] in KINDS]
+        states = [made.state[0] for made in relations.values() if made.state is not None]
+        named = [target, *schemas, *(node["schema"] for node in nodes), *states]
+        own = {schema.lower() for schema in named}
+        searched = [
+            schema
+            for schema in self._ivm_schemas()
+            if schema.lower() in own or schema.lower().startswith(f"{target}_".lower())
+        ]
         found = []
-        for schema in sorted(own | others):
+        for schema in sorted(searched):
             for relation in self._ivm_delta_tables(schema):
                 parts = (relation.schema, relation.identifier)
                 state = orphan(self._ivm_warehouse(), parts, project, relations)
                 if state is not None:
-                    found.append(_kept_in(schema, state) if schema in others else state)
+                    found.append(state if schema.lower() in own else _kept_in(schema, state))
         if not found:
-            return [f"No orphaned state in {', '.join(sorted(own | others))}."]
+            return [f"No orphaned state in {', '.join(sorted(searched))}."]
         if drop:
             return self._ivm_dropped(found)
         return [*(state.told() for state in found), _how(found, schemas)]
 
     def _ivm_schemas(self) -> list[str]:
         return [str(next(iter(row.values()))) for row in self._ivm_query("SHOW SCHEMAS")]
-
-    def _ivm_custom_schemas(self, standing: Sequence[str]) -> set[str]:
-        """The schemas that dbt may have named after the target's, though no model is left in them.
-
-        By a ``generate_schema_name`` of one's own they may be called otherwise; then those are
-        searched that a model still has. Another target's schema may begin with the name, too.
-        """
-        prefix = f"{self.config.credentials.schema}_".lower()
-        return {schema for schema in standing if schema.lower().startswith(prefix)}
 
     def _ivm_dropped(self, found: list[Orphan]) -> list[str]:
         lines = []

@@ -70,10 +70,10 @@ def _model(
         raise CompilationError(f"ivm_previous('{name}'): there is no model of this name")
     found = [node for node in named if _is_version(node, version)]
     if not found:
-        versions = ", ".join(sorted(str(node.get("version")) for node in named))
+        versions = sorted(str(v) for node in named if (v := node.get("version")) is not None)
         raise CompilationError(
             f"ivm_previous('{name}', version={version}): the model has no such version. "
-            f"It has {versions}."
+            f"It has {', '.join(versions) or 'none'}."
         )
     if len(found) > 1:
         packages = ", ".join(sorted(str(node["package_name"]) for node in found))
