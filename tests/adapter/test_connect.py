@@ -100,7 +100,6 @@ def test_the_server_runs(project: DbtProject) -> None:
     assert not list(folder(project).glob("server.conf"))
 
 
-@pytest.mark.thorough
 def test_views_are_maintained_by_two_threads(project: DbtProject) -> None:
     project.sql(f"create table customers {FEED} as values (1, 'FR'), (2, 'DE') as t(id, nation)")
     rows = "values (1, 1, 10.00bd), (2, 2, 5.00bd) as t(id, customer_id, total)"
