@@ -12,7 +12,7 @@ from python_ivm.sources.history import (
     Commit,
     SourceVersion,
     classify,
-    is_time_of,
+    is_commit_of,
     known_sum,
 )
 
@@ -81,7 +81,7 @@ def pending(
         return Pending(name, bookmark.version, newest.version, by=by)
     commits = [c for c in warehouse.history(parts, behind + 1) or () if c.version <= newest.version]
     own = next((c for c in commits if c.version == bookmark.version), None)
-    if own is None or not is_time_of(own.timestamp, bookmark.timestamp):
+    if own is None or not is_commit_of(own, bookmark):
         return Pending(name, bookmark.version, newest.version, by=by)
     return _summed(
         name, bookmark.version, newest, [c for c in commits if c.version > bookmark.version], by

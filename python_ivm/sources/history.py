@@ -292,15 +292,18 @@ class SourceChange:
         return self.change not in (Change.NONE, Change.COLUMNS)
 
 
-def is_time_of(commit: str, bookmark: str) -> bool:
-    """Whether a commit has a bookmark's time.
+def is_commit_of(commit: Commit | SourceVersion, bookmark: SourceVersion) -> bool:
+    """Whether a commit is the one that a bookmark names, by its version and time.
 
     Of commits at one time Delta moves the later ones on by a millisecond each, unless the first of
-    them is beyond the history that was asked for. A table that was made anew has later commits.
+    them is beyond the history that was asked for. So the bookmark may have a later time, by as many
+    milliseconds as there are versions before it. The commit of another table is of another time.
     """
-    if not (commit.isdigit() and bookmark.isdigit()):
-        return commit == bookmark
-    return 0 <= int(bookmark) - int(commit) < _SECOND
+    if commit.version != bookmark.version:
+        return False
+    if not (commit.timestamp.isdigit() and bookmark.timestamp.isdigit()):
+        return commit.timestamp == bookmark.timestamp
+    return 0 <= int(bookmark.timestamp) - int(commit.timestamp) <= min(bookmark.version, _SECOND)
 
 
 def since(
@@ -321,9 +324,7 @@ def since(
         created anew, or its history was cleaned up.
     """
     ordered = sorted(commits, key=lambda commit: commit.version)
-    if not ordered or ordered[0].version != bookmark.version:
-        return None
-    if not is_time_of(ordered[0].timestamp, bookmark.timestamp):
+    if not ordered or not is_commit_of(ordered[0], bookmark):
         return None
     newest = ordered[-1]
     pre = ordered[0]

@@ -13,7 +13,7 @@ from python_ivm.parse.parser import table_key
 from python_ivm.refresh.metadata.cached_warehouse import CachedWarehouse
 from python_ivm.refresh.metadata.warehouse import Warehouse
 from python_ivm.refresh.model import Model
-from python_ivm.sources.history import Change, Commit, DataFile, Detail, is_time_of
+from python_ivm.sources.history import Change, Commit, DataFile, Detail, is_commit_of
 from python_ivm.state.bookmark import Bookmark
 
 
@@ -82,9 +82,7 @@ def _since(
     commits = model.warehouse.history(parts, newest.version - before.version + 1) or ()
     commits = [c for c in commits if c.version >= before.version]
     first = min(commits, key=lambda commit: commit.version, default=None)
-    if first is None or first.version != before.version:
-        return None
-    if not is_time_of(first.timestamp, before.timestamp):
+    if first is None or not is_commit_of(first, before):
         return None
     later = [c for c in commits if c.version > before.version]
     return later if all(c.timestamp.isdigit() for c in later) else None

@@ -31,7 +31,7 @@ from python_ivm.refresh.request import Request
 from python_ivm.refresh.statement import Statement, StatementKind
 from python_ivm.render.sources import relation_name
 from python_ivm.sources.cloned import Cloned
-from python_ivm.sources.history import Change, SourceVersion, is_time_of, since
+from python_ivm.sources.history import Change, SourceVersion, is_commit_of, since
 from python_ivm.state.bookmark import Bookmark
 
 
@@ -97,18 +97,16 @@ def _same_rows(warehouse: Warehouse, cloned: Cloned, version: SourceVersion) -> 
     """Whether a table had the same rows and columns when it was cloned as at another version."""
     first, last = sorted((cloned.version, version), key=lambda v: v.version)
     if first.version == last.version:
-        return is_time_of(first.timestamp, last.timestamp) or is_time_of(
-            last.timestamp, first.timestamp
-        )
+        return is_commit_of(first, last) or is_commit_of(last, first)
     newest = next(iter(warehouse.history(cloned.parts, 1) or ()), None)
     if newest is None or newest.version < last.version:
         return False
     commits = warehouse.history(cloned.parts, newest.version - first.version + 1) or []
     between = [c for c in commits if first.version <= c.version <= last.version]
     change = since(cloned.parts, first, between)
-    if change is None or change.post.version != last.version:
+    if change is None or change.change is not Change.NONE:
         return False
-    return change.change is Change.NONE and is_time_of(change.post.timestamp, last.timestamp)
+    return is_commit_of(change.post, last)
 
 
 @dataclass(frozen=True)

@@ -115,6 +115,9 @@ def test_a_bookmark_that_is_not_in_the_history_cannot_be_continued(history: list
         ("1700000000000", "1700000000000", True),
         # The commit before, at the same time, is beyond the history that was asked for.
         ("1700000000000", "1700000000001", True),
+        ("1700000000000", "1700000000006", True),
+        # No more than six commits came before it: it is another table's, swapped by RENAME.
+        ("1700000000000", "1700000000007", False),
         ("1700000000001", "1700000000000", False),
         ("1700000000000", "1700000001000", False),
         ("2024-01-01", "2024-01-01", True),
@@ -181,6 +184,17 @@ def test_a_recreated_table_is_noticed_though_its_version_is_the_same(lake: Lake)
     View(lake, "select v from s.x")
     lake.create("x", {"v": "int"}, [(2,)])
     lake.commits["x"] = [Commit(0, "later", "CREATE TABLE AS SELECT")]
+    refresh = lake.refresh_and_check("m", "select v from s.x", Strategy.FULL)
+    assert refresh.reason == "SOURCE_RECREATED"
+
+
+def test_a_table_swapped_for_one_made_just_before_is_noticed(lake: Lake) -> None:
+    """``CREATE TABLE y; CREATE TABLE x``, a view of ``x``, then both change names."""
+    lake.create("x", {"v": "int"}, [(1,)])
+    lake.commits["x"] = [Commit(0, "1700000000300", "CREATE TABLE AS SELECT")]
+    View(lake, "select v from s.x")
+    lake.create("x", {"v": "int"}, [(2,)])
+    lake.commits["x"] = [Commit(0, "1700000000000", "CREATE TABLE AS SELECT")]
     refresh = lake.refresh_and_check("m", "select v from s.x", Strategy.FULL)
     assert refresh.reason == "SOURCE_RECREATED"
 
