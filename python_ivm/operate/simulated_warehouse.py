@@ -167,6 +167,10 @@ class SimulatedWarehouse:
         """Where a Delta table's files lie."""
         return self._warehouse.location(parts)
 
+    def is_partitioned(self, parts: Name) -> bool:
+        """Whether a Delta table has partitions."""
+        return self._warehouse.is_partitioned(parts)
+
     def files(self, parts: Name) -> Sequence[DataFile] | None:
         """A Delta table's files; of an imagined version those before it."""
         return self._warehouse.files(parts)
@@ -219,9 +223,9 @@ class SimulatedWarehouse:
         """Whether two quotes inside a text are one of its characters."""
         return self._warehouse.doubles_quotes()
 
-    def user_functions(self) -> Sequence[str]:
+    def user_functions(self, schema: tuple[str, ...] | None = None) -> Sequence[str]:
         """The functions that users made."""
-        return self._warehouse.user_functions()
+        return self._warehouse.user_functions(schema)
 
     def enable_change_feed(self, parts: Name) -> None:
         """Only note that a run would switch it on."""

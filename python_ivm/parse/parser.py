@@ -38,6 +38,9 @@ _AS_WRITTEN = frozenset(
     }
 )  # fmt: skip
 
+_BEFORE_NAMES = (TokenType.ALIAS, TokenType.DOT, TokenType.COLON)
+_FIRST, _LAST = (TokenType.L_PAREN, TokenType.COMMA), (TokenType.R_PAREN, TokenType.COMMA)
+
 
 def essence(sql: str) -> str:
     """A text without comments, hints and layout, and with keywords and functions in capitals.
@@ -46,14 +49,21 @@ def essence(sql: str) -> str:
     """
     tokens = [t for t in DIALECT.tokenize(sql) if t.token_type is not TokenType.HINT]
     words = []
+    structs: list[bool] = []
     for number, token in enumerate(tokens):
         word = sql[token.start : token.end + 1]
         before, after = (
             tokens[n].token_type if 0 <= n < len(tokens) else None for n in (number - 1, number + 1)
         )
-        is_name = token.token_type in _AS_WRITTEN or before in (TokenType.ALIAS, TokenType.DOT)
+        is_name = token.token_type in _AS_WRITTEN or before in _BEFORE_NAMES
+        # A column of a keyword's name is a field's name where a struct is made of it.
+        is_name = is_name or (structs[-1:] == [True] and before in _FIRST and after in _LAST)
         is_call = token.token_type is TokenType.VAR and after is TokenType.L_PAREN
         words.append(word if is_name and not is_call else word.upper())
+        if token.token_type is TokenType.L_PAREN:
+            structs.append(before is TokenType.STRUCT)
+        elif token.token_type is TokenType.R_PAREN:
+            del structs[-1:]
     return " ".join(words)
 
 

@@ -44,6 +44,7 @@ class View:
             catalog does not say.
         settings: The session settings under which its text is read, as far as they are kept; None
             if the catalog does not tell them.
+        collation: That of the texts that its query makes; empty for Spark's own.
     """
 
     text: str
@@ -51,6 +52,7 @@ class View:
     columns: Mapping[str, str]
     shown: tuple[str, ...] = ()
     settings: Mapping[str, str] | None = field(default_factory=dict)
+    collation: str = ""
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ from python_ivm.parse.previous import marked_tables
 from python_ivm.parse.views import InlinedQuery, View, read
 from python_ivm.qualify.checks.determinism import check_deterministic
 from python_ivm.qualify.checks.session_settings import refuse_other_reading
+from python_ivm.qualify.checks.substitution import refuse_substitution
 from python_ivm.qualify.schema import Schemas, TableSchema
 from python_ivm.refresh.delays import own_rows, refusals
 from python_ivm.refresh.metadata import versions
@@ -96,6 +97,7 @@ class Model:
         self.named: list[TableReference] = []
         self.unread: NotParsed | None = None
         self.request = request = replace(request, sql=without_terminator(request.sql))
+        refuse_substitution(request.sql)
         try:
             parsed = parse(request.sql)
             refuse_other_reading(request.sql, request.settings, warehouse.doubles_quotes)

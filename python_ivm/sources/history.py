@@ -73,7 +73,8 @@ class Commit:
         mode: The write's mode, such as ``Append``; empty where the operation has none.
         metrics: The operation's metrics, as text or numbers.
         user_metadata: The text that the writer attached.
-        new_schema: Whether an overwrite may have given the table other columns or partitions.
+        new_schema: Whether an overwrite may have given the table other columns or partitions; None
+            if it may have unless the table is partitioned, as it did not say by what.
         feed: Whether it switched the change feed on, or off; None if neither.
     """
 
@@ -83,7 +84,7 @@ class Commit:
     mode: str = ""
     metrics: Mapping[str, str] = field(default_factory=dict)
     user_metadata: str | None = None
-    new_schema: bool = False
+    new_schema: bool | None = False
     feed: bool | None = None
 
     @property
@@ -93,7 +94,7 @@ class Commit:
             return Change.NONE
         if self.operation in _COLUMNS:
             return Change.COLUMNS
-        if self.operation in _REPLACING or self.new_schema:
+        if self.operation in _REPLACING or self.new_schema is not False:
             return Change.REPLACED
         if self.operation in ("WRITE", "STREAMING UPDATE", "COPY INTO") and self.mode == "Append":
             return Change.INSERTS

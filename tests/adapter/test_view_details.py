@@ -88,6 +88,17 @@ def test_rows_tell_what_json_does_but_the_settings() -> None:
     )
 
 
+def test_rows_and_json_tell_the_collation_of_a_views_texts() -> None:
+    found = definition((*DETAILS, ("Collation", "UTF8_LCASE")), Told())
+    assert found is not None and found.collation == "UTF8_LCASE"
+    told = {**JSON, "collation": "UTF8_LCASE"}
+    in_json = SparkWarehouse(
+        lambda sql: [{"json": json.dumps(told), "col_name": "", "data_type": ""}]
+    )
+    view = in_json.definition(("a.b", "v"))
+    assert view is not None and view.collation == "UTF8_LCASE"
+
+
 @pytest.mark.parametrize("listed", ["[a, b, ab]", "[]"])
 def test_names_that_cannot_be_told_apart_are_left_out(listed: str) -> None:
     found = definition((*DETAILS[:-1], ("View Query Output Columns", listed)))

@@ -16,6 +16,7 @@ from python_ivm.refresh.metadata.cache import MetadataCache
 from python_ivm.sources.history import Change, Detail
 
 APPENDED = {"numOutputRows": "2"}
+KEEPING = {"mode": "Overwrite", "canOverwriteSchema": "false"}
 
 
 def commit(**row: object) -> Row:
@@ -27,16 +28,10 @@ def commit(**row: object) -> Row:
     ("operation", "parameters", "metrics", "change", "rows"),
     [
         ("WRITE", {"mode": "Append"}, APPENDED, Change.INSERTS, 2),
-        ("WRITE", {"mode": "Overwrite"}, APPENDED, Change.GENERAL, None),
-        (
-            "WRITE",
-            {"mode": "Overwrite", "canOverwriteSchema": "true"},
-            APPENDED,
-            Change.REPLACED,
-            None,
-        ),
+        ("WRITE", KEEPING, APPENDED, Change.GENERAL, None),
+        ("WRITE", {**KEEPING, "canOverwriteSchema": "true"}, APPENDED, Change.REPLACED, None),
         ("STREAMING UPDATE", {"outputMode": "Append"}, APPENDED, Change.INSERTS, 2),
-        ("STREAMING UPDATE", {"outputMode": "Complete"}, APPENDED, Change.GENERAL, None),
+        ("STREAMING UPDATE", {"outputMode": "Complete"}, APPENDED, Change.REPLACED, None),
         ("OPTIMIZE", None, None, Change.NONE, 0),
         # As Spark's Thrift server sends them: text, in which nothing is escaped.
         ("WRITE", '{"mode":"Append"}', '{"numOutputRows":"2"}', Change.INSERTS, 2),
@@ -50,6 +45,47 @@ def test_a_commit_of_the_history(
     found = SparkWarehouse(lambda sql: [row]).history(("s", "x"), 1)
     assert found is not None
     assert (found[0].change, found[0].rows) == (change, rows)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "new_schema"),
+    [
+        # Newer Delta says it.
+        ({"mode": "Overwrite", "canOverwriteSchema": "true", "partitionBy": "[]"}, True),
+        ({"mode": "Overwrite", "canOverwriteSchema": "false", "partitionBy": '["p"]'}, False),
+        # Older ones, and other writers, do not: with the same partitions as before, or others.
+        ({"mode": "Overwrite", "partitionBy": '["p"]'}, True),
+        ({"mode": "Overwrite", "partitionBy": "[]"}, None),
+        ({"mode": "Overwrite"}, True),
+        ({"outputMode": "Complete", "queryId": "q"}, True),
+        ({"mode": "Overwrite", "partitionBy": "[]", "predicate": '["(p = 1)"]'}, False),
+        ({"mode": "Append", "partitionBy": '["p"]'}, False),
+    ],
+)
+@pytest.mark.parametrize("thrift", [False, True], ids=["a map", "text, as Thrift"])
+def test_whether_a_write_may_have_changed_the_partitions(
+    parameters: dict[str, str], new_schema: bool | None, thrift: bool
+) -> None:
+    pairs = ",".join(f'"{name}":"{value}"' for name, value in parameters.items())
+    sent = f"{{{pairs}}}" if thrift else parameters
+    row = commit(operation="WRITE", operationParameters=sent, operationMetrics={})
+    (found,) = SparkWarehouse(lambda sql: [row]).history(("s", "x"), 1) or ()
+    assert found.new_schema is new_schema
+
+
+def test_a_refresh_that_writes_all_rows_changes_no_partitions() -> None:
+    parameters = {"mode": "Overwrite", "partitionBy": "[]"}
+    row = commit(operation="WRITE", operationParameters=parameters, userMetadata='{"ivm":2}')
+    (found,) = SparkWarehouse(lambda sql: [row]).history(("s", "x"), 1) or ()
+    assert found.new_schema is False
+
+
+@pytest.mark.parametrize(
+    ("columns", "partitioned"), [(["p"], True), ([], False), ('["p"]', True), ("[]", False)]
+)
+def test_whether_a_table_is_partitioned(columns: object, partitioned: bool) -> None:
+    warehouse = SparkWarehouse(lambda sql: [{"partitionColumns": columns}])
+    assert warehouse.is_partitioned(("s", "x")) is partitioned
 
 
 def test_columns_end_where_partitions_are_told() -> None:
@@ -139,6 +175,43 @@ def test_a_run_that_sees_an_older_version_can_ask_for_the_newest() -> None:
     assert [c.version for c in warehouse.history(name, 1) or ()] == [1]
     assert [c.version for c in warehouse.history_now(name, 1) or ()] == [2]
     assert [c.version for c in warehouse.history(name, 1) or ()] == [1]
+
+
+class Settings:
+    """Settings that can be set."""
+
+    def __init__(self, **given: str) -> None:
+        self.values = {"spark.sql.files.ignoreCorruptFiles": "false", **given}
+
+    def get(self, key: str) -> str:
+        return self.values.get(key, "")
+
+    def given(self, key: str) -> str | None:
+        return self.values.get(key)
+
+    def every_given(self) -> dict[str, str]:
+        return dict(self.values)
+
+    def set(self, key: str, value: str) -> None:
+        self.values[key] = value
+
+    def reset(self, key: str) -> None:
+        del self.values[key]
+
+
+def test_a_question_about_changes_fails_where_their_files_are_gone() -> None:
+    """No rows would mean that nothing changed, and the bookmark would move beyond the change."""
+    ignored = "spark.sql.files.ignoreMissingFiles"
+    conf = Settings(**{ignored: "true"})
+    seen: list[str] = []
+
+    def query(sql: str) -> list[Row]:
+        seen.append(conf.get(ignored))
+        return [{"which": "0", "k": "1"}]
+
+    assert SparkWarehouse(query, None, conf).texts("select which, k from c") == [["0", "1"]]
+    assert seen == ["false"]
+    assert conf.get(ignored) == "true"
 
 
 def test_two_models_may_switch_on_one_change_feed() -> None:

@@ -85,6 +85,8 @@ class Lake:
         self.commits: dict[str, list[Commit]] = {}
         self.views: dict[str, SourceView] = {}
         self.kept: dict[str, dict[str, str]] = {}
+        self.partitioned: set[str] = set()
+        self.functions_of: dict[str, Sequence[str]] = {}
         self.models: dict[str, str] = {}
         self.now = instant("2024-05-01 12:00:00")
         self.executed: list[Statement] = []
@@ -174,6 +176,7 @@ class Lake:
         shown = self.describe(sql)
         columns = self.describe(f"select * from s.{name}")
         view = SourceView(sql, ("spark_catalog", "s"), dict(columns), tuple(n for n, _ in shown))
+        more.setdefault("settings", {"spark.sql.ansi.enabled": str(self.ansi).lower()})
         self.views[name] = replace(view, **more)
 
     # -- models ----------------------------------------------------------------------------
@@ -443,6 +446,10 @@ class Lake:
         """Where a table lies."""
         return f"file:/lake/{parts[-1].lower()}"
 
+    def is_partitioned(self, parts: tuple[str, ...]) -> bool:
+        """Whether a table has partitions."""
+        return parts[-1].lower() in self.partitioned
+
     def namespace(self) -> tuple[str, str]:
         """Where names without a schema are looked up."""
         return "spark_catalog", "s"
@@ -477,9 +484,9 @@ class Lake:
         """As since Spark 4.0."""
         return True
 
-    def user_functions(self) -> Sequence[str]:
+    def user_functions(self, schema: tuple[str, ...] | None = None) -> Sequence[str]:
         """What a test says that users made."""
-        return self.functions
+        return self.functions if schema is None else self.functions_of.get(schema[-1], ())
 
     def enable_change_feed(self, parts: tuple[str, ...]) -> None:
         """Nothing to do."""

@@ -19,7 +19,7 @@ from dbt.adapters.sparkivm.commands.cloning import Cloner
 from python_ivm.refresh.consistency import consistency_query
 from tests.conftest import MakeProject
 from tests.helpers.dbt_project import DbtProject, DbtResult
-from tests.spark.workbench import SETTINGS, Bench, View
+from tests.spark.workbench import Bench, View
 
 pytestmark = pytest.mark.spark
 
@@ -188,7 +188,7 @@ class Twin:
         query = self.ci.query
         logs = DeltaLogs(self.ci.handle)
         warehouse = SparkWarehouse(query, logs)
-        self.cloner = Cloner(query, StatementConf(query), warehouse, SETTINGS)
+        self.cloner = Cloner(query, StatementConf(query), warehouse)
 
     def clone(self, *tables: str) -> list[View]:
         """Clone tables, the view, and all models."""

@@ -44,7 +44,7 @@ from python_ivm.loops.run import Relation
 from python_ivm.operate.maintenance import Maintenance, maintenance
 from python_ivm.parse.parser import table_key
 from python_ivm.parse.previous import previous_tables
-from python_ivm.qualify.checks.session_settings import ALWAYS, IF_GIVEN, other_than_defaults
+from python_ivm.qualify.checks.session_settings import ALWAYS, other_than_defaults
 from python_ivm.refresh.consistency import consistency_query, loop_to_run
 from python_ivm.refresh.delays.start import readable
 from python_ivm.refresh.metadata.versions import shows_state
@@ -228,8 +228,7 @@ class IvmMixin(metaclass=AdapterMeta):
             CompilationError: If something else has the place of the clone's state.
             DbtRuntimeError: If it cannot be cloned.
         """
-        settings = (*ALWAYS, *IF_GIVEN)
-        cloner = Cloner(self._ivm_query, self._ivm_conf(), self._ivm_warehouse(), settings)
+        cloner = Cloner(self._ivm_query, self._ivm_conf(), self._ivm_warehouse())
         this, that = ((r.schema, r.identifier) for r in (target, other))
 
         def make_room() -> None:
@@ -272,7 +271,7 @@ class IvmMixin(metaclass=AdapterMeta):
     def _ivm_settings(self) -> dict[str, str]:
         """The session settings by which a query's result can differ."""
         conf = self._ivm_conf()
-        given = other_than_defaults(conf.given_among(list(IF_GIVEN)))
+        given = other_than_defaults(conf.every_given())
         return {key: conf.get(key) for key in ALWAYS} | given
 
     def _ivm_warehouse(self) -> SparkWarehouse:

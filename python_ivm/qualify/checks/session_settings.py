@@ -27,19 +27,21 @@ ALWAYS = (_ANSI, "spark.sql.session.timeZone", _CASE)
 """What decides about the result of many queries, whether somebody set it or not."""
 
 _OTHER_GRAMMAR = {
+    "spark.sql.ansi.relationPrecedence": "false",
     "spark.sql.groupByAliases": "true",
     "spark.sql.groupByOrdinal": "true",
     "spark.sql.orderByOrdinal": "true",
     "spark.sql.legacy.ctePrecedencePolicy": "corrected",
     "spark.sql.legacy.exponentLiteralAsDecimal.enabled": "false",
     "spark.sql.legacy.parser.havingWithoutGroupByAsWhere": "false",
+    "spark.sql.legacy.scalarSubqueryCountBugBehavior": "false",
     "spark.sql.legacy.setopsPrecedence.enabled": "false",
     "spark.sql.parser.escapedStringLiterals": "false",
 }
 """Rare settings by which whole clauses, or all texts, have another meaning; with Spark's default,
 which is the only value under which the planner reads a query."""
 
-IF_GIVEN: Mapping[str, str] = {
+_DEFAULTS: Mapping[str, str] = {
     **_OTHER_GRAMMAR,
     _DOUBLE_QUOTES: "false",
     _REGEX_NAMES: "false",
@@ -64,20 +66,57 @@ IF_GIVEN: Mapping[str, str] = {
 """What decides about the result of some queries, with Spark's default in lower case. It counts only
 where somebody set it to something else."""
 
+_KINDS = ("spark.sql.ansi.", "spark.sql.legacy.", "spark.sql.parser.")
+"""How the names of others begin that may decide about it. Spark has more than a hundred of these,
+and gets new ones with each version: what of them somebody set counts, whatever it is."""
+
+_OF_OLD_VIEWS = {_ANSI: "false", _CASE: "false"}
+"""What Spark takes where nothing is kept with a view. Spark 3 keeps them only if somebody set them,
+and Spark 4 takes that for a view of Spark 3."""
+
 _OF_TWO_QUOTES = re.compile(r"""^[^'"]*(['"]).*\1\1.*\1$""", re.DOTALL)
 
 
 def other_than_defaults(given: Mapping[str, str]) -> dict[str, str]:
-    """Those of :data:`IF_GIVEN` that somebody set to something else than Spark's default.
+    """Those that may change a result, and that somebody set to something else than the default.
 
     Args:
         given: Settings that somebody set, with their values.
 
     Returns:
-        Them, with their values in lower case.
+        Them, with their values in lower case, without those that :data:`ALWAYS` count.
     """
-    lowered = {key: value.strip().lower() for key, value in given.items() if key in IF_GIVEN}
-    return {key: value for key, value in lowered.items() if value != IF_GIVEN[key]}
+    lowered = {key: value.strip().lower() for key, value in given.items() if _may_decide(key)}
+    return {key: value for key, value in lowered.items() if value != _DEFAULTS.get(key)}
+
+
+def _may_decide(key: str) -> bool:
+    return key not in ALWAYS and (key in _DEFAULTS or key.startswith(_KINDS))
+
+
+def of_view(kept: Mapping[str, str]) -> dict[str, str]:
+    """Under which settings Spark reads a view's text, of those that may change its result.
+
+    Args:
+        kept: The settings that the catalog keeps with the view.
+    """
+    given = {key: value for key, value in kept.items() if key in ALWAYS or _may_decide(key)}
+    return _OF_OLD_VIEWS | given
+
+
+def other_setting(kept: Mapping[str, str], settings: Mapping[str, str]) -> str | None:
+    """The first setting under which a view's text would have another result than where it was made.
+
+    Args:
+        kept: The settings that the catalog keeps with the view.
+        settings: The session's, of those that may change a result.
+    """
+    made = {**_OF_OLD_VIEWS, **kept}
+    for key, value in settings.items():
+        if not _may_decide(key) and key in made and made[key] != value:
+            return key
+    then, now = other_than_defaults(made), other_than_defaults(settings)
+    return next((key for key in {**then, **now} if then.get(key) != now.get(key)), None)
 
 
 def refuse_other_reading(

@@ -47,6 +47,15 @@ def check_user_functions(query: exp.Expr, made: Collection[str], promised: Colle
             )
 
 
+def named_alone(query: exp.Expr) -> set[str]:
+    """The functions, in lower case, that a query names without a schema and that may be a user's.
+
+    They are those that are not known to be Spark's own.
+    """
+    named = (node for node in query.find_all(exp.Anonymous) if not _schema(node))
+    return {node.name.lower() for node in named}
+
+
 def _schema(function: exp.Expr) -> str:
     """The schema with which a function is named, or nothing."""
     dot = function.parent

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TypeVar
 
 from python_ivm.optimize.cost import Execution
@@ -54,6 +55,10 @@ class CachedWarehouse:
         """Where a table lies."""
         return self._once(parts, "location", lambda: self._warehouse.location(parts))
 
+    def is_partitioned(self, parts: tuple[str, ...]) -> bool:
+        """Whether a table has partitions."""
+        return self._once(parts, "partitions", lambda: self._warehouse.is_partitioned(parts))
+
     def detail(self, parts: tuple[str, ...]) -> Detail | None:
         """A table's newest version."""
         return self._answers.detail(parts, lambda: self._ask(lambda: self._warehouse.detail(parts)))
@@ -89,9 +94,10 @@ class CachedWarehouse:
         """The rows of a query whose columns are texts, executed so."""
         return self._warehouse.texts(sql, execution)
 
-    def user_functions(self) -> Sequence[str]:
+    def user_functions(self, schema: tuple[str, ...] | None = None) -> Sequence[str]:
         """The functions that users made."""
-        return self._once((), "user functions", self._warehouse.user_functions)
+        ask = partial(self._warehouse.user_functions, schema)
+        return self._once(schema or (), "user functions", ask)
 
     def doubles_quotes(self) -> bool:
         """How the engine reads a doubled quote."""

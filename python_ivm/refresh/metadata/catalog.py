@@ -18,10 +18,10 @@ from python_ivm.parse.parser import (
 )
 from python_ivm.parse.views import Relation, View, no_rows
 from python_ivm.qualify.checks.session_settings import (
-    IF_GIVEN,
-    other_than_defaults,
+    other_setting,
     refuse_other_reading,
 )
+from python_ivm.qualify.checks.user_functions import named_alone
 from python_ivm.refresh.metadata.versions import is_delta, state_history
 from python_ivm.refresh.metadata.warehouse import Warehouse
 from python_ivm.refresh.request import Previous
@@ -118,19 +118,33 @@ class Catalog:
 
     def _read_otherwise(self, view: View) -> str | None:
         """Why a view's text has another meaning than in the model, or than the planner knows."""
-        for key, value in (view.settings or {}).items():
-            if key in self._settings and key not in IF_GIVEN and value != self._settings[key]:
+        if view.settings is not None:
+            key = other_setting(view.settings, self._settings)
+            if key is not None:
                 return f"it was made under another {key}"
-        if view.settings is not None:  # what Spark keeps none of with a view had its default
-            then, now = other_than_defaults(view.settings), other_than_defaults(self._settings)
-            for key in {**then, **now}:
-                if then.get(key) != now.get(key):
-                    return f"it was made under another {key}"
+        if view.collation.upper() not in ("", "UTF8_BINARY"):
+            return f"its texts have the collation {view.collation}"
+        function = self._function_elsewhere(view)
+        if function is not None:
+            return f"it calls {function}(), a function of {'.'.join(view.namespace)}"
         try:
             refuse_other_reading(view.text, self._settings, self._warehouse.doubles_quotes)
         except ReadOtherwise as error:
             return error.message
         return None
+
+    def _function_elsewhere(self, view: View) -> str | None:
+        """A function that a view names without its schema, where the session has another one."""
+        if [n.lower() for n in view.namespace] == [n.lower() for n in self._warehouse.namespace()]:
+            return None
+        try:
+            names = named_alone(parse(view.text))
+        except IvmError:  # of which the reader tells more
+            return None
+        if not names:
+            return None
+        made = {*self._warehouse.user_functions(view.namespace), *self._warehouse.user_functions()}
+        return min(names & made, default=None)
 
     def previous(self, found: TableReference) -> Relation:
         """What a name means that is to be read as it was before the run.

@@ -24,6 +24,8 @@ from python_ivm.sources.history import (
 from python_ivm.state.bookmark import NOT_BUILT, Found, newest
 
 CHANGE_FEED = "delta.enableChangeDataFeed"
+_WHOLE_SECOND = "000"
+"""How such a time in milliseconds ends."""
 
 
 def state_history(warehouse: Warehouse, state: tuple[str, ...]) -> Found:
@@ -103,7 +105,7 @@ def change_since(
         limit = newest_commit.version - bookmark.version + 1
         commits = warehouse.history(parts, limit) or []
         commits = [c for c in commits if c.version >= bookmark.version]
-    change = since(parts, bookmark, commits)
+    change = since(parts, bookmark, _with_schemas(warehouse, parts, commits))
     if change is None:
         return Reason(
             "SOURCE_RECREATED",
@@ -133,7 +135,7 @@ def seen_since(
     if newest_commit is not None and newest_commit.version >= seen.version:
         found = warehouse.history(table.parts, newest_commit.version - before.version + 1) or ()
         commits = [c for c in found if before.version <= c.version <= seen.version]
-    change = since(table.parts, before, commits)
+    change = since(table.parts, before, _with_schemas(warehouse, table.parts, commits))
     if change is None or change.post.version != seen.version:
         return Reason(
             "SOURCE_RECREATED",
@@ -141,6 +143,21 @@ def seen_since(
             "gone, so that it is not known which of its rows are new",
         )
     return seen_until(change, seen.until)
+
+
+def _with_schemas(
+    warehouse: Warehouse, parts: tuple[str, ...], commits: Sequence[Commit]
+) -> Sequence[Commit]:
+    """A table's commits, with whether overwrites gave it other columns or partitions.
+
+    The feed does not tell by what the rows were partitioned that went: it has NULL there. Older
+    Delta, and other writers, do not log whether a write was allowed to change that. A write that
+    names no partitions leaves a table with its partitions, or without any.
+    """
+    if all(commit.new_schema is not None for commit in commits):
+        return commits
+    new = not warehouse.is_partitioned(parts)
+    return [replace(c, new_schema=new) if c.new_schema is None else c for c in commits]
 
 
 def seen_until(change: SourceChange, until: Until | None) -> SourceChange:
@@ -163,7 +180,13 @@ def _still_has(warehouse: Warehouse, parts: tuple[str, ...], bookmark: SourceVer
 
 
 def _is_at(detail: Detail, bookmark: SourceVersion) -> bool:
-    """Whether a table's newest version is that of a bookmark."""
+    """Whether a table's newest version is that of a bookmark.
+
+    A statement does not tell its number, and in a store that counts whole seconds two commits may
+    have the same time.
+    """
+    if detail.version is None and bookmark.timestamp.endswith(_WHOLE_SECOND):
+        return False
     same = detail.version is None or detail.version == bookmark.version
     return same and detail.modified == bookmark.timestamp
 

@@ -37,6 +37,9 @@ class Warehouse(Protocol):
     def location(self, parts: tuple[str, ...]) -> str:
         """Where a Delta table lies."""
 
+    def is_partitioned(self, parts: tuple[str, ...]) -> bool:
+        """Whether a Delta table has partitions now."""
+
     def detail(self, parts: tuple[str, ...]) -> Detail | None:
         """A Delta table's newest version; None if it cannot be told."""
 
@@ -63,8 +66,12 @@ class Warehouse(Protocol):
     def doubles_quotes(self) -> bool:
         """Whether two quotes inside a text are one of its characters."""
 
-    def user_functions(self) -> Sequence[str]:
-        """The functions that users made and that can be named without a schema, in lower case."""
+    def user_functions(self, schema: tuple[str, ...] | None = None) -> Sequence[str]:
+        """The functions that users made and that can be named without a schema, in lower case.
+
+        Args:
+            schema: In which they are named, maybe with its catalog; None is the session's.
+        """
 
     def enable_change_feed(self, parts: tuple[str, ...]) -> None:
         """Switch a source's change feed on."""

@@ -37,6 +37,25 @@ def test_a_hint_is_read_and_is_no_table(text: str) -> None:
     assert essence(sql) == essence(sql.replace(f"/*+ {text} */", ""))
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("select payload:Timestamp from s.x", "select payload:timestamp from s.x"),
+        ("select payload:a.Date from s.x", "select payload:a.date from s.x"),
+        ("select to_json(struct(date, k)) from s.x", "select to_json(struct(Date, k)) from s.x"),
+        ("select struct(Index) from s.x", "select struct(index) from s.x"),
+    ],
+)
+def test_a_name_is_another_one_in_another_case_though_it_is_a_keyword(one: str, other: str) -> None:
+    assert essence(one) != essence(other)
+
+
+def test_keywords_and_functions_are_the_same_in_any_case() -> None:
+    one = "select Struct(case when a then NULL end), MIN(Date) from s.x order by 1 desc"
+    other = "SELECT STRUCT(CASE when a then null END), min(date) FROM s.x ORDER BY 1 DESC"
+    assert essence(one) == essence(other)
+
+
 def test_each_select_has_its_own_hints() -> None:
     query = parse(
         "with q as (select /*+ MERGE(x) */ x.k from s.a x join s.b on x.k = b.k) "

@@ -8,6 +8,7 @@ import pytest
 
 from python_ivm.errors import ReadOtherwise
 from python_ivm.qualify.checks.session_settings import (
+    other_setting,
     other_than_defaults,
     refuse_other_reading,
 )
@@ -21,6 +22,7 @@ ANSI = {"spark.sql.ansi.enabled": "true"}
 NAMES = {"spark.sql.ansi.doubleQuotedIdentifiers": "TRUE", **ANSI}
 JOINED = {"spark.sql.legacy.consecutiveStringLiterals.enabled": "true"}
 CASE = {"spark.sql.caseSensitive": "true"}
+PRECEDENCE = {"spark.sql.ansi.relationPrecedence": "true"}
 ORDINALS = {"spark.sql.groupByOrdinal": "false"}
 
 
@@ -38,6 +40,7 @@ ORDINALS = {"spark.sql.groupByOrdinal": "false"}
         (CASE, "select `x`, X from s.t", "select t.a, SUM(t.b) from T t"),
         (CASE, "select Date, date from s.t", "select a + interval 1 DAY, b + interval 2 day"),
         (ORDINALS, "select a, count(*) from s.t group by 1", None),
+        (PRECEDENCE, "select * from s.a, s.b right join s.c on b.id = c.id", None),
     ],
 )
 def test_a_setting_gives_a_text_another_meaning(
@@ -61,6 +64,39 @@ def test_what_counts_is_what_differs_from_sparks_default() -> None:
     refuse_other_reading("select a from s.t group by 1", given, lambda: True)
     quoted = {"spark.sql.ansi.doubleQuotedIdentifiers": "true"}
     refuse_other_reading('select "id" as x', quoted, lambda: True)
+
+
+def test_settings_count_that_are_not_known_yet() -> None:
+    given = {
+        "spark.sql.legacy.negativeIndexInArrayInsert": "true",
+        "spark.sql.parser.ofTheFuture": "On",
+        "spark.sql.ansi.enabled": "true",
+        "spark.sql.adaptive.enabled": "false",
+    }
+    assert other_than_defaults(given) == {
+        "spark.sql.legacy.negativeIndexInArrayInsert": "true",
+        "spark.sql.parser.ofTheFuture": "on",
+    }
+
+
+@pytest.mark.parametrize(
+    ("kept", "settings", "other"),
+    [
+        ({}, {}, None),
+        ({"spark.sql.session.timeZone": "UTC"}, {"spark.sql.session.timeZone": "Mars"}, "timeZone"),
+        ({}, {"spark.sql.ansi.enabled": "true"}, "ansi.enabled"),
+        ({}, {"spark.sql.ansi.enabled": "false", "spark.sql.caseSensitive": "false"}, None),
+        ({"spark.sql.legacy.sizeOfNull": "false"}, {}, "sizeOfNull"),
+        ({"spark.sql.legacy.sizeOfNull": "true"}, {}, None),
+        ({}, {"spark.sql.legacy.javaCharsets": "true"}, "javaCharsets"),
+        ({"spark.sql.adaptive.enabled": "false"}, {}, None),
+    ],
+)
+def test_under_which_other_setting_a_view_was_made(
+    kept: dict[str, str], settings: dict[str, str], other: str | None
+) -> None:
+    found = other_setting(kept, settings)
+    assert found is None if other is None else str(found).endswith(other)
 
 
 def test_an_engine_is_asked_only_about_doubled_quotes() -> None:

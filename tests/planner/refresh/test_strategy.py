@@ -575,7 +575,7 @@ def test_a_state_whose_bookmark_is_lost_is_built_again(xs: OddLake) -> None:
 def test_an_error_of_the_catalog_is_no_bug_of_the_planner(
     xs: OddLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken() -> list[str]:
+    def broken(schema: object) -> list[str]:
         raise ConnectionError("the metastore is away")
 
     monkeypatch.setattr(xs, "user_functions", broken)

@@ -108,7 +108,7 @@ def test_a_view_keeps_its_own_names_against_those_of_the_model(xy: Lake) -> None
 
 def test_a_columns_new_type_is_cast_to_the_views(xy: Lake) -> None:
     strict = {"settings": {"spark.sql.ansi.enabled": "true"}}
-    xy.define("v", "select i, v from x", columns={"i": "bigint", "v": "int"})
+    xy.define("v", "select i, v from x", columns={"i": "bigint", "v": "int"}, **strict)
     answers = xy.describe
 
     def describe(sql: str) -> Sequence[tuple[str, str]]:
@@ -130,6 +130,7 @@ def test_a_columns_new_type_is_cast_to_the_views(xy: Lake) -> None:
         ({"settings": {"zone": "Mars"}}, "it was made under another zone"),
         ({"settings": None}, "the catalog does not tell under which settings it was made"),
         ({"namespace": ()}, "it is a temporary view"),
+        ({"collation": "UTF8_LCASE"}, "its texts have the collation UTF8_LCASE"),
         ({"text": "select i, transform("}, "does not parse"),
         ({"shown": ("i", "gone")}, "its query has other columns than when it was made"),
     ],
@@ -144,6 +145,33 @@ def test_a_view_that_cannot_be_taken_apart_is_rebuilt_from_every_time(
         assert why in refresh.explanation
         xy.check("m")
         changed(xy)
+
+
+@pytest.mark.parametrize(
+    ("kept", "opaque"), [({}, True), ({"spark.sql.ansi.enabled": "true"}, False)]
+)
+def test_a_view_that_keeps_no_ansi_is_of_spark_3_which_had_it_off(
+    xy: Lake, kept: dict[str, str], opaque: bool
+) -> None:
+    xy.define("v", "select i, cast(v as string) as v from x", settings=kept)
+    refresh = xy.run("m", "select i, v from v", settings={"spark.sql.ansi.enabled": "true"})
+    told = "it was made under another spark.sql.ansi.enabled" in refresh.explanation
+    assert told is opaque
+    xy.check("m")
+
+
+@pytest.mark.parametrize("made", [{"lib": ["twice"]}, {"other": ["twice"]}])
+def test_a_view_of_another_schema_calls_its_own_functions(
+    xy: Lake, made: dict[str, list[str]]
+) -> None:
+    """Its text names them without a schema; in the model's place another one has the name."""
+    xy.db.execute("create macro twice(v) as 2 * v")
+    xy.functions_of = made
+    xy.define("v", "select i, twice(v) as v from s.x", namespace=("spark_catalog", "lib"))
+    refresh = xy.run("m", "select i, v from v")
+    told = "it calls twice(), a function of spark_catalog.lib" in refresh.explanation
+    assert told is ("lib" in made)
+    xy.check("m")
 
 
 def test_a_maintained_models_view_is_followed_though_its_settings_are_not_told(xy: Lake) -> None:

@@ -6,8 +6,17 @@ from collections.abc import Sequence
 
 import pytest
 
+from python_ivm.refresh.metadata.versions import change_since
 from python_ivm.refresh.plan import Strategy
-from python_ivm.sources.history import Change, Commit, SourceVersion, classify, since
+from python_ivm.sources.history import (
+    Change,
+    Commit,
+    Detail,
+    SourceChange,
+    SourceVersion,
+    classify,
+    since,
+)
 from python_ivm.state.bookmark import Bookmark
 from tests.planner.lake import Lake
 from tests.planner.stories import View
@@ -169,6 +178,35 @@ def test_a_view_that_another_run_refreshed_from_a_later_version_is_left_as_it_is
     view.refresh()
 
 
+@pytest.mark.parametrize(
+    ("time", "version", "trusted"),
+    [
+        ("1700000000123", None, True),
+        # A store that counts whole seconds: another commit may have come in the same one.
+        ("1700000000000", None, False),
+        ("1700000000000", 3, True),
+    ],
+)
+def test_a_time_tells_a_version_unless_it_counts_whole_seconds(
+    time: str, version: int | None, trusted: bool
+) -> None:
+    lake = EarlierLake()
+    lake.create("x", {"k": "int"}, [(1,)])
+    lake.commits["x"] = [Commit(3, time, "WRITE", "Append")]
+    asked: list[int | None] = []
+    answer = lake.history
+
+    def history(parts: tuple[str, ...], limit: int | None) -> Sequence[Commit] | None:
+        asked.append(limit)
+        return answer(parts, limit)
+
+    lake.history = history  # type: ignore[method-assign]
+    lake.detail = lambda parts: Detail(time, 5, version)  # type: ignore[method-assign]
+    change = change_since(lake, ("s", "x"), SourceVersion(3, time), steady=True)
+    assert isinstance(change, SourceChange) and not change.changed
+    assert bool(asked) is not trusted
+
+
 def test_a_table_that_was_made_anew_with_fewer_versions_is_noticed() -> None:
     lake = EarlierLake()
     lake.create("x", {"k": "int"}, [(1,)])
@@ -207,6 +245,21 @@ def test_a_replaced_table_is_rebuilt_from(lake: Lake) -> None:
     refresh = lake.refresh_and_check("m", "select v from s.x", Strategy.FULL)
     assert refresh.reason == "SOURCE_REPLACED"
     assert "s.x" in refresh.explanation
+
+
+@pytest.mark.parametrize("partitioned", [True, False])
+def test_an_overwrite_that_does_not_say_whether_it_changed_the_partitions(
+    lake: Lake, partitioned: bool
+) -> None:
+    """Its feed may have NULL for what the rows that went were partitioned by."""
+    lake.create("x", {"v": "int"}, [(1,)])
+    View(lake, "select v from s.x")
+    lake.change("x", delete=[(1,)], insert=[(5,)])
+    lake.commits["x"][0] = Commit(1, "x-1", "WRITE", "Overwrite", new_schema=None)
+    lake.partitioned = {"x"} if partitioned else set()
+    strategy = Strategy.INCREMENTAL if partitioned else Strategy.FULL
+    refresh = lake.refresh_and_check("m", "select v from s.x", strategy)
+    assert partitioned or refresh.reason == "SOURCE_REPLACED"
 
 
 def added_column(lake: Lake) -> None:

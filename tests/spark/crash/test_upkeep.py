@@ -14,7 +14,7 @@ from dbt.adapters.sparkivm.commands.cloning import Cloner
 from python_ivm.operate.maintenance import Maintenance, maintenance
 from tests.spark.crash.faults import Fault, Killed, Moment
 from tests.spark.crash.world import NAMES, Process, World, new_process, tables_of
-from tests.spark.workbench import SETTINGS, Bench, View, refresher
+from tests.spark.workbench import Bench, View, refresher
 
 pytestmark = pytest.mark.spark
 
@@ -98,7 +98,7 @@ def clone(process: Process, world: World, tables_only: bool = False) -> None:
     """Clone what is not there yet, as `dbt clone` does."""
     production = world.bench.schema
     conf = StatementConf(process.query)
-    cloner = Cloner(process.query, conf, SparkWarehouse(process.query), SETTINGS)
+    cloner = Cloner(process.query, conf, SparkWarehouse(process.query))
     there = tables_of(process)
     for name in {"c", "o"} - there:
         cloner.table((process.schema, name), (production, name), is_delta=True)

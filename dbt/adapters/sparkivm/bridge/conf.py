@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any, Protocol
 
@@ -26,8 +26,8 @@ class Conf(Protocol):
     def given(self, key: str) -> str | None:
         """The value that somebody gave a setting, which Spark itself need not know."""
 
-    def given_among(self, keys: Sequence[str]) -> dict[str, str]:
-        """The values of those settings, of some, that somebody gave one."""
+    def every_given(self) -> dict[str, str]:
+        """Each setting that somebody gave a value, with it."""
 
     def set(self, key: str, value: str) -> None:
         """Set it."""
@@ -51,16 +51,17 @@ class SessionConf:
         """A value that was set. With a default Spark raises nothing of what it does not know."""
         return self._handle.run(lambda session: session.conf.get(key, None))
 
-    def given_among(self, keys: Sequence[str]) -> dict[str, str]:
-        """Values that were set: on Spark Connect each question is a call of the server."""
+    def every_given(self) -> dict[str, str]:
+        """What was set, in one call of the JVM or of the server."""
 
         def read(session: Any) -> dict[str, str]:
-            if type(session).__module__.startswith("pyspark.sql.connect"):
-                known = getattr(session.conf, "getAll", None)  # since PySpark 4.0
-                if known is not None:
-                    return {key: known[key] for key in keys if key in known}
-            values = {key: session.conf.get(key, None) for key in keys}
-            return {key: value for key, value in values.items() if value is not None}
+            if not type(session).__module__.startswith("pyspark.sql.connect"):
+                every = session._jsparkSession.conf().getAll().mkString(_NEXT)
+                return dict(pair.split(_ARROW, 1) for pair in every.split(_NEXT) if pair)
+            known = getattr(session.conf, "getAll", None)  # since PySpark 4.0
+            if known is not None:
+                return dict(known)
+            return {row["key"]: row["value"] for row in session.sql("SET").collect()}
 
         return self._handle.run(read)
 
@@ -90,10 +91,9 @@ class StatementConf:
         value = self.get(key)
         return None if value == _UNDEFINED else value
 
-    def given_among(self, keys: Sequence[str]) -> dict[str, str]:
-        """Values that were set: ``SET`` tells of all of them."""
-        known = {row["key"]: str(row["value"]) for row in self._query("SET")}
-        return {key: known[key] for key in keys if key in known}
+    def every_given(self) -> dict[str, str]:
+        """What was set: ``SET`` tells of all of them."""
+        return {row["key"]: str(row["value"]) for row in self._query("SET")}
 
     def set(self, key: str, value: str) -> None:
         """Set it; between backquotes Spark takes any text."""
@@ -107,6 +107,9 @@ class StatementConf:
 
 USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 """What Delta keeps with a commit that is made while this is set."""
+
+_NEXT, _ARROW = "\u0001", " -> "
+"""What stands between a Scala map's pairs, if it is asked for, and between key and value."""
 
 _UNDEFINED = "<undefined>"
 """What ``SET`` tells of a setting that is not known."""

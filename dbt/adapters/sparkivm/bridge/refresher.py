@@ -223,7 +223,7 @@ class Refresher:
                 if statement.kind is StatementKind.DROP_TABLE:
                     self._drop_table()
                 elif statement.loop is not None:
-                    with executed(self._conf, statement.execution):
+                    with exact(self._conf), executed(self._conf, statement.execution):
                         cut, told = self._run_loop(statement.loop)
                     refresh = refresh.noted(told, refresh.reason)
                 elif statement.writes_data:

@@ -48,6 +48,7 @@ def of_json(rows: list[Row], columns: Callable[[], Mapping[str, str]]) -> View |
         columns=columns(),
         shown=tuple(told.get("view_query_output_columns") or ()),
         settings=told.get("view_creation_spark_configuration") or {},
+        collation=told.get("collation") or "",
     )
 
 
@@ -77,6 +78,7 @@ def of_rows(
         columns=known,
         shown=more.shown if more else _names(told.get("View Query Output Columns", ""), len(known)),
         settings=more.settings if more else None,
+        collation=told.get("Collation", ""),
     )
 
 

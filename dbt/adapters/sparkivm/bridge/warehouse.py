@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 from dbt_common.exceptions import DbtRuntimeError
 from sqlglot import exp
 
-from dbt.adapters.sparkivm.bridge.conf import Conf, StatementConf, changed, executed
+from dbt.adapters.sparkivm.bridge.conf import Conf, StatementConf, changed, exact, executed
 from dbt.adapters.sparkivm.bridge.engine import Ability, Engine
 from dbt.adapters.sparkivm.bridge.view_details import Kept, of_json, of_rows
 from python_ivm.optimize.cost import Execution
@@ -22,7 +22,7 @@ from python_ivm.refresh.metadata.catalog import SESSION_CATALOG
 from python_ivm.refresh.metadata.versions import CHANGE_FEED
 from python_ivm.refresh.statement_builders import DELETION_VECTORS
 from python_ivm.sources.clock import Instant
-from python_ivm.sources.history import Commit, DataFile, Detail
+from python_ivm.sources.history import Commit, DataFile, Detail, is_bookmark
 
 Row = dict[str, Any]
 Query = Callable[[str], list[Row]]
@@ -46,6 +46,9 @@ _ALL_FIELDS = str(2**31 - 1)
 _AT_ONCE = 8
 """How many commits a statement reads at no extra cost: its Spark job takes far longer."""
 _ON = re.compile(rf'"{re.escape(CHANGE_FEED)}"\s*:\s*"?true', re.IGNORECASE)
+_PAIR = re.compile(r'"(\w+)":"(.*?)"(?=,"\w+":"|\}$)')
+_OVERWRITES = ("Overwrite", "Complete")
+_NONE = "[]"
 _CUT_OFF = re.compile(r"\.\.\. \d+ more fields")
 
 
@@ -135,6 +138,12 @@ class SparkWarehouse:
         (row,) = self._query(f"DESCRIBE DETAIL {quoted_name(parts)}")
         return str(row["location"])
 
+    def is_partitioned(self, parts: tuple[str, ...]) -> bool:
+        """Whether a Delta table has partitions now."""
+        (row,) = self._query(f"DESCRIBE DETAIL {quoted_name(parts)}")
+        columns = row["partitionColumns"]
+        return bool(json.loads(columns) if isinstance(columns, str) else columns)
+
     def detail(self, parts: tuple[str, ...]) -> Detail | None:
         """A Delta table's newest version; None if it cannot be told."""
         row = self._shortcuts.detail(parts) if self._shortcuts else None
@@ -200,8 +209,11 @@ class SparkWarehouse:
     def texts(
         self, sql: str, execution: Execution = Execution.USUAL
     ) -> Sequence[Sequence[str | None]]:
-        """The rows of a query whose columns are texts, executed so."""
-        with executed(self._conf, execution):
+        """The rows of a query whose columns are texts, executed so.
+
+        It fails where a file is gone: no rows would mean that nothing changed.
+        """
+        with exact(self._conf), executed(self._conf, execution):
             return [list(row.values()) for row in self._query(sql)]
 
     def doubles_quotes(self) -> bool:
@@ -211,9 +223,10 @@ class SparkWarehouse:
             self._engine.doubles_quotes = row["text"] == "a'b"
         return self._engine.doubles_quotes
 
-    def user_functions(self) -> Sequence[str]:
+    def user_functions(self, schema: tuple[str, ...] | None = None) -> Sequence[str]:
         """The functions that users made and that can be named without a schema."""
-        rows = self._ask("SHOW USER FUNCTIONS", "MISSING_CATALOG_ABILITY")
+        where = f" IN {quoted_name(schema)}" if schema else ""
+        rows = self._ask(f"SHOW USER FUNCTIONS{where}", "MISSING_CATALOG_ABILITY")
         if rows is None:  # only the session's own, in a catalog that has none
             rows = self._query(f"SHOW USER FUNCTIONS IN {SESSION_CATALOG}.default")
             rows = [row for row in rows if "." not in row["function"]]
@@ -352,9 +365,28 @@ def _commit(row: Row) -> Commit:
         mode=str(parameters.get("mode") or parameters.get("outputMode") or ""),
         metrics=_map(row.get("operationMetrics")),
         user_metadata=row.get("userMetadata"),
-        new_schema=str(parameters.get("canOverwriteSchema")).lower() == "true",
-        feed=_feed(str(row.get("operation")), str(parameters.get("properties") or "")),
+        new_schema=_new_schema(parameters, row.get("userMetadata")),
+        feed=_feed(
+            str(row.get("operation")),
+            f"{parameters.get('properties')} {row.get('operationParameters')}",
+        ),
     )
+
+
+def _new_schema(parameters: Mapping[str, Any], user_metadata: str | None) -> bool | None:
+    """Whether a write may have changed columns or partitions; None if partitions tell.
+
+    Older Delta, and other writers, do not log it. A refresh never does it; nor does a write that
+    replaces what a predicate says.
+    """
+    allowed = parameters.get("canOverwriteSchema")
+    if allowed is not None:
+        return str(allowed).lower() == "true"
+    overwrites = (parameters.get("mode") or parameters.get("outputMode")) in _OVERWRITES
+    predicate = parameters.get("predicate", _NONE)
+    if not overwrites or predicate != _NONE or is_bookmark(user_metadata):
+        return False
+    return None if parameters.get("partitionBy") == _NONE else True
 
 
 def _feed(operation: str, properties: str) -> bool | None:
@@ -378,7 +410,7 @@ def _map(value: Any) -> dict[str, Any]:
     try:
         return dict(json.loads(value))
     except ValueError:
-        return {}
+        return dict(_PAIR.findall(value))
 
 
 def _timestamp(value: Any) -> str:

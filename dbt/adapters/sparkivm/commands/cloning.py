@@ -14,6 +14,7 @@ from dbt.adapters.sparkivm.bridge.conf import USER_METADATA, Conf, changed, only
 from dbt.adapters.sparkivm.bridge.warehouse import Query, SparkWarehouse
 from python_ivm.parse.parser import quoted_name
 from python_ivm.parse.views import View
+from python_ivm.qualify.checks.session_settings import of_view
 from python_ivm.refresh.lifecycle.cloned import is_still_there, plan_clone, plan_table_clone
 from python_ivm.refresh.request import Request
 from python_ivm.refresh.statement import Statement, StatementKind
@@ -31,17 +32,13 @@ class Cloner:
         query: Runs a statement and gives its rows.
         conf: The session's settings.
         warehouse: Answers questions about tables, as of each question.
-        settings: The settings by which a query's result can differ.
     """
 
-    def __init__(
-        self, query: Query, conf: Conf, warehouse: SparkWarehouse, settings: tuple[str, ...]
-    ) -> None:
+    def __init__(self, query: Query, conf: Conf, warehouse: SparkWarehouse) -> None:
         """Take what runs statements."""
         self._query = query
         self._conf = conf
         self._warehouse = warehouse
-        self._settings = settings
 
     def model(
         self, request: Request, other: Name, make_room: Callable[[], None]
@@ -125,8 +122,7 @@ class Cloner:
     def _as_when_made(self, view: View) -> Generator[None, None, None]:
         """Let Spark read a view's text in the place and under the settings that it was made in."""
         catalog, schema = self._warehouse.namespace()
-        kept = view.settings or {}
-        settings = {key: kept[key] for key in self._settings if key in kept}
+        settings = {} if view.settings is None else of_view(view.settings)
         there = view.namespace and view.namespace != (catalog, schema)
         with changed(self._conf, settings):
             if not there:
