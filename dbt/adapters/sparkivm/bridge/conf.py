@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.sparkivm.connection.session import AnySession
+from dbt.adapters.sparkivm.connection.session import AnySession, is_of_connect
 from python_ivm.optimize.cost import (
     CLUSTERED_FILE_BYTES,
     CLUSTERED_FILE_ROWS,
@@ -55,7 +55,7 @@ class SessionConf:
         """What was set, in one call of the JVM or of the server."""
 
         def read(session: Any) -> dict[str, str]:
-            if not type(session).__module__.startswith("pyspark.sql.connect"):
+            if not is_of_connect(session):
                 every = session._jsparkSession.conf().getAll().mkString(_NEXT)
                 return dict(pair.split(_ARROW, 1) for pair in every.split(_NEXT) if pair)
             known = getattr(session.conf, "getAll", None)  # since PySpark 4.0

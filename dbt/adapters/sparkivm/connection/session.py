@@ -32,6 +32,11 @@ _CANCEL_EVERY = 0.2  # seconds
 _PLACEHOLDER = re.compile(r"%[s%]")
 
 
+def is_of_connect(session: object) -> bool:
+    """Whether a session is Spark Connect's: both kinds have one name and the same methods."""
+    return type(session).__module__.startswith("pyspark.sql.connect")
+
+
 class Cursor:
     """The result of one statement, fetched at most once from Spark."""
 

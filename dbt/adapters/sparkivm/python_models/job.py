@@ -18,7 +18,7 @@ from dbt.adapters.events.logging import AdapterLogger
 from dbt_common.exceptions import DbtRuntimeError
 from packaging.requirements import InvalidRequirement, Requirement
 
-from dbt.adapters.sparkivm.connection.session import SessionHandle
+from dbt.adapters.sparkivm.connection.session import SessionHandle, is_of_connect
 from dbt.adapters.sparkivm.diagnostics import errors
 from dbt.adapters.sparkivm.python_models.code import ModelCode
 
@@ -129,7 +129,7 @@ def _module(name: str, file: Path) -> Generator[ModuleType, None, None]:
 @contextmanager
 def _active(session: SparkSession) -> Generator[None, None, None]:
     """Make a session the one that PySpark's functions and pandas on Spark find in this thread."""
-    if type(session).__module__.startswith("pyspark.sql.connect"):
+    if is_of_connect(session):
         local = type(session)._active_session  # type: ignore[attr-defined]
         before = getattr(local, "session", None)
         local.session = session
