@@ -126,7 +126,12 @@ def _relation(select: SelectScope, source: exp.Expr) -> Node:
         inner.set("joins", None)
         return joined(select, inner, joins)
     if source.args.get("joins"):
-        raise NotYetImplemented("A join inside FROM", operator="JOIN", **position(source))
+        raise NotYetImplemented(
+            "A join on the right of a join, without parentheses",
+            operator="JOIN",
+            hint="Write parentheses: a LEFT JOIN (b JOIN c ON …) ON ….",
+            **position(source),
+        )
     if isinstance(source, exp.Table) and isinstance(source.this, exp.Func):
         return generators.table_function(select, source)
     alias, node = select.binder.relation(source, select.ctes)

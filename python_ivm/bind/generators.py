@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from sqlglot import exp
 
 from python_ivm.algebra.nodes import Filter, Generate, Node, TableFunction
 from python_ivm.bind.scope import SelectScope
 from python_ivm.errors import NotYetImplemented
 from python_ivm.parse.trees import SUBQUERIES, position, spelled
+
+_PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+"""What needs no backquotes, which sqlglot does not write behind LATERAL."""
 
 
 def generate(
@@ -32,7 +37,7 @@ def generate(
         )
     alias = lateral.alias_or_name
     names = tuple(name.lower() for name in lateral.alias_column_names)
-    relation = select.binder.name(alias or "generated")
+    relation = select.binder.name(alias if _PLAIN.fullmatch(alias) else "generated")
     made = Generate(node, function, relation, names, outer)
     select.show(alias, made.schema[len(node.schema) :])
     select.closed_under(made)

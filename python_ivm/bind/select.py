@@ -271,9 +271,12 @@ class SelectBinder:
         self, node: Node, expressions: list[exp.Expr], only: set[str] | None = None
     ) -> tuple[Node, list[exp.Expr]]:
         """Join the subqueries of expressions, of which the rows may get other columns."""
-        node, filled, moved = self.subqueries.fill(node, expressions, only)
+        joined, filled, moved = self.subqueries.fill(node, expressions, only)
         self.move(moved)
-        return node, filled
+        above = joined
+        while above is not node and above.inputs:
+            above = self.closed_under(above).inputs[0]
+        return joined, filled
 
     def move(self, moved: Mapping[ColumnRef, exp.Expr]) -> None:
         """Keep visible columns and open subqueries up to date, where the rows got other columns."""

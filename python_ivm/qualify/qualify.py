@@ -12,7 +12,7 @@ from sqlglot.optimizer.qualify import qualify as sqlglot_qualify
 from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.parse.ctes import cte_of, rename_hidden
 from python_ivm.parse.parser import DIALECT, table_key, table_references
-from python_ivm.parse.trees import from_items, place, position
+from python_ivm.parse.trees import from_items, place, position, relation_names
 from python_ivm.qualify.generators import as_lateral_views
 from python_ivm.qualify.lateral import qualify_inner_names
 from python_ivm.qualify.ordinals import resolve_ordinals, write_out_all
@@ -146,16 +146,24 @@ def _unresolved(query: exp.Query, mapping: dict[str, dict[str, str]], text: str)
     found = re.search(r"Column '?([^'\n]*?)'? could not|Unknown column: (.*?)\.?$", text)
     name = (found.group(1) or found.group(2) or "").split(".")[-1].strip('`"') if found else ""
     where: dict[str, Any] = {}
+    table = ""
     at = _POSITION.search(text)
     for column in query.find_all(exp.Column):
         if column.name.lower() != name.lower():
             continue
         here = position(column.this)
         if at is None or here.get("line") == int(at.group(1)):
-            where = here
+            where, table = here, column.table
             break
     if not name:
         return InvalidModel(_POSITION.sub("", text).rstrip("."), **where)
+    known = relation_names(query).union(*mapping.values())  # a struct's fields are named alike
+    if table and table.lower() not in known:
+        return InvalidModel(
+            f"Column {table}.{name} does not exist: nothing in FROM is named {table}",
+            hint="Check the spelling. A table that has an alias is named by that alone.",
+            **where,
+        )
     if sum(name.lower() in columns for columns in mapping.values()) and at is not None:
         return InvalidModel(
             f"Column {name} is ambiguous, or not visible here",

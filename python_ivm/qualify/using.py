@@ -93,7 +93,8 @@ def _compare_merged_columns(tree: exp.Query) -> None:
     """Let USING compare what the joins before have merged, in place.
 
     Where sqlglot takes the first relation's column, that may be NULL after a right or full join.
-    HAVING, QUALIFY and ORDER BY, in which sqlglot leaves a merged column as it is, get it as well.
+    HAVING, QUALIFY and ORDER BY, in which sqlglot leaves a merged column as it is, get it as well:
+    outside of aggregates, unless an output has its name.
     """
     for select in tree.find_all(exp.Select):
         merged: dict[str, exp.Expr] = {}
@@ -114,7 +115,7 @@ def _compare_merged_columns(tree: exp.Query) -> None:
         outputs = {item.alias_or_name for item in select.selects}
         for column in list(nodes_in(select, exp.Column, "having", "qualify", "order")):
             held = holders.get(column.name) if not column.table else None
-            if held and column.name not in outputs:
+            if held and (column.name not in outputs or column.find_ancestor(exp.AggFunc)):
                 column.replace(exp.func("coalesce", *(h.copy() for h in held)))
 
 

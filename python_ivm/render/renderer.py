@@ -170,6 +170,8 @@ class Renderer:
             select.set("where", None)
             select = _add_join(select, row, [where.this], "")
         first = select.args["from_"].this.copy()
+        if isinstance(first, exp.Values):  # whose alias would stand behind the joins
+            first = exp.Select().select("*").from_(first).subquery(_quoted(first.alias))
         first.set("joins", [join.copy() for join in select.args.get("joins") or []])
         return exp.Subquery(this=first)
 

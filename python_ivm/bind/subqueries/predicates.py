@@ -54,18 +54,19 @@ def _asked_less(node: exp.Expr) -> exp.Expr:
     if not isinstance(node, exp.Exists) or not is_predicate(node):
         return node
     select = node.this.unnest()
-    if not isinstance(select, exp.Select) or is_one_row(select) or select.args.get("offset"):
+    if not isinstance(select, exp.Select) or select.args.get("offset"):
         return node
     limit = select.args.get("limit")
-    if limit is not None and _at_least_one(limit):
-        select.set("limit", None)
-    if not select.args.get("limit"):
-        select.set("order", None)
-        select.set("distinct", None)
-        if not select.args.get("having") and has_only_keys(select.args.get("group")):
-            select.set("group", None)
-        if not select.args.get("group") and not select.args.get("qualify"):
-            select.set("expressions", [exp.alias_(exp.Literal.number(1), "one")])
+    if limit is not None and not _at_least_one(limit):
+        return node
+    for modifier in ("limit", "order", "distinct"):
+        select.set(modifier, None)
+    if is_one_row(select) or select.args.get("qualify"):  # which counts groups
+        return node
+    if not select.args.get("having") and has_only_keys(select.args.get("group")):
+        select.set("group", None)
+    if not select.args.get("group"):
+        select.set("expressions", [exp.alias_(exp.Literal.number(1), "one")])
     return node
 
 

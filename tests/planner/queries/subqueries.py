@@ -86,8 +86,7 @@ class Subqueries(Expressions):
         outer = [c for c in scope if c.type in COMPARED and "." in c.ref]
         kind = self.pick("exists", "not exists", "in", "in", "not in", "scalar", "scalar", "tuple")
         if not outer or "exists" in kind:
-            text, _ = self.rows(scope)
-            return f"{'not ' if kind.startswith('not') else ''}exists (select 1 from {text})"
+            return f"{'not ' if kind.startswith('not') else ''}exists ({self.asked(scope)})"
         column = self.pick(*outer)
         if kind == "scalar":
             compared = self.pick("<", "=", ">=", "<>")
@@ -105,6 +104,22 @@ class Subqueries(Expressions):
         if self.chance(10):
             shown = f"max({shown})"
         return f"{column.ref} {kind} (select {shown} from {text})"
+
+    def asked(self, scope: list[Column]) -> str:
+        """A subquery of which only counts whether it has a row."""
+        text, columns = self.rows(scope)
+        shown = self.pick(*columns).ref
+        one_row = f"{self.pick('', 'distinct ')}{self.pick('max', 'count')}({shown})"
+        return self.pick(
+            f"select 1 from {text}",
+            f"select 1 from {text}",
+            f"select {self.pick('', 'distinct ')}{shown} from {text} limit 1",
+            f"select {one_row} from {text}{self.pick('', ' limit 1')}",
+            f"select {one_row} from {text} having count(*) > 1",
+            f"select {shown} from {text} group by {shown}",
+            f"select {shown} from {text} group by {shown} having count(*) > 1 limit 2",
+            f"select {shown} from {text} group by {shown} qualify count(*) over () > 1",
+        )
 
     def scalar(self, type_: str, scope: list[Column]) -> str:
         """A subquery as a value."""
