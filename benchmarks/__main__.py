@@ -12,7 +12,8 @@ import platform
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,9 +26,12 @@ from benchmarks.large import large_page
 from benchmarks.models import ALL_OF_TPCDS, ALL_OF_TPCH
 from dbt.adapters.sparkivm.connection.delta_jar import delta_package
 
+Found = dict[str, Any]
+Samples = Sequence[Mapping[str, Any]]
+
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "benchmarks"
-PARTS = ("queries", "dag", "cold", "state", "ratios", "cluster", "tpcds")
+PARTS = ("queries", "dag", "cold", "state", "fixed", "ratios", "cluster", "thrift", "tpcds")
 
 
 def main() -> None:
@@ -39,7 +43,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="sparkivm-bench-", dir=given.temporary) as place:
         for scale in given.scales:
             for part in given.parts:
-                data = part if part in ("cluster", "state", "tpcds") else "tpch"
+                data = part if part in ("cluster", "state", "thrift", "tpcds") else "tpch"
                 _child(given, part, scale, Path(place) / f"{data}-sf{scale:g}")
     _compare_scales(given.results)
 
@@ -70,7 +74,7 @@ def _arguments() -> argparse.Namespace:
     add(
         "--add",
         action="store_true",
-        help="keep the results of other queries and changes; not in `dag`, `cold`, `state`",
+        help="keep the results of other queries and changes; in `queries` and the ratios",
     )
     add("--results", type=Path, default=RESULTS, help="where the results go")
     add("--shares", nargs="+", type=float, default=SHARES, help="of lineitem, changed in `dag`")
@@ -79,7 +83,7 @@ def _arguments() -> argparse.Namespace:
         nargs="+",
         type=float,
         default=RATIOS,
-        help="of orders, changed in `ratios`, `cluster`, `tpcds`",
+        help="of orders, changed in the ratios: `ratios`, `cluster`, `thrift`, `tpcds`",
     )
     add("--kinds", nargs="+", choices=KINDS, default=KINDS, help="of the changes of orders")
     add("--threads", type=int, default=1, help="dbt's threads in `dag`")
@@ -87,7 +91,7 @@ def _arguments() -> argparse.Namespace:
     add(
         "--without-following",
         action="store_true",
-        help="in `ratios`, `cluster`, `tpcds`: only as a refresh chooses, and the rebuild",
+        help="in the ratios: only as a refresh chooses, and the rebuild",
     )
     add(
         "--without-first",
@@ -126,88 +130,104 @@ def _measure(given: argparse.Namespace, part: str, scale: float) -> None:
         cold.change(given.folder, scale)
         return
     found: dict[str, Any] = {"machine": _machine(), "scale": scale, "rounds": given.rounds}
-    if part == "cold":
-        from benchmarks import cold
-
-        found["samples"] = cold.run(given.folder, scale, given.rounds)
+    if part == "dag":
+        found["machine"]["threads of dbt"] = given.threads
+    for samples in _MEASURES.get(part, _ratios)(given, part, scale, found):
+        found["samples"] = samples  # hours at large scales: what is measured is kept
         report.write(given.results, part, scale, found)
-    elif part == "state":
-        from benchmarks import large_state
-        from benchmarks.workspace import Workspace
-
-        workspace = Workspace(given.folder, scale, large_state.LINES)
-        for samples in large_state.run(workspace, given.rounds):
-            found["samples"] = samples
-            report.write(given.results, part, scale, found)
-    elif part == "cluster":
-        from benchmarks import cluster
-
-        with cluster.started(given.folder) as settings:
-            _ratios(given, part, scale, found, settings)
-    elif part in ("ratios", "tpcds"):
-        _ratios(given, part, scale, found, {})
-    else:
-        from benchmarks.workspace import Workspace
-
-        workspace = Workspace(given.folder, scale)
-        if part == "dag":
-            from benchmarks import dag
-
-            found["machine"]["threads of dbt"] = given.threads
-            stock = not given.without_stock
-            for samples in dag.run(workspace, given.rounds, given.threads, given.shares, stock):
-                found["samples"] = samples
-                report.write(given.results, part, scale, found)
-        else:
-            _queries(given, workspace, scale, found)
 
 
-def _ratios(
-    given: argparse.Namespace,
-    part: str,
-    scale: float,
-    found: dict[str, Any],
-    settings: Mapping[str, str],
-) -> None:
-    from benchmarks import models, orders, workspace
+def _cold(given: argparse.Namespace, part: str, scale: float, found: Found) -> Iterator[Samples]:
+    from benchmarks import cold
+
+    yield cold.run(given.folder, scale, given.rounds)
+
+
+def _state(given: argparse.Namespace, part: str, scale: float, found: Found) -> Iterator[Samples]:
+    from benchmarks import large_state
+    from benchmarks.workspace import Workspace
+
+    yield from large_state.run(Workspace(given.folder, scale, large_state.LINES), given.rounds)
+
+
+def _fixed(given: argparse.Namespace, part: str, scale: float, found: Found) -> Iterator[Samples]:
+    from benchmarks import fixed, models, orders
+    from benchmarks.workspace import Workspace
+
+    place = Workspace(given.folder, scale)
+    names = [name for name in models.write_all_of_tpch(place.project) if _is_asked(given, name)]
+    changing = orders.OrdersChanges(place.sql, place.schema, orders.OF_TPCH)
+    yield from fixed.run(place, names, changing, given.rounds)
+
+
+def _dag(given: argparse.Namespace, part: str, scale: float, found: Found) -> Iterator[Samples]:
+    from benchmarks import dag
+    from benchmarks.workspace import Workspace
+
+    place, stock = Workspace(given.folder, scale), not given.without_stock
+    yield from dag.run(place, given.rounds, given.threads, given.shares, stock)
+
+
+def _ratios(given: argparse.Namespace, part: str, scale: float, found: Found) -> Iterator[Samples]:
+    from benchmarks import cluster, models, orders, thrift
     from benchmarks.ratios import AGAIN, SETTINGS, WAYS, Ratios
+    from benchmarks.workspace import TPCH, Data, Workspace
     from integration_tests.tpcds.load import generate
 
     tpcds = part == "tpcds"
-    data = workspace.Data("bench_tpcds", generate) if tpcds else workspace.TPCH
-    place = workspace.Workspace(given.folder, scale, data, {**SETTINGS, **settings})
+    data = Data("bench_tpcds", generate) if tpcds else TPCH
     write = models.write_all_of_tpcds if tpcds else models.write_all_of_tpch
-    chosen = [name for name in write(place.project) if name.partition("_")[2] in given.only]
-    tables = orders.OF_TPCDS if tpcds else orders.OF_TPCH
-    changing = orders.OrdersChanges(place.sql, data.schema, tables)
     ways = ["refresh", "table"] if given.without_following else [*WAYS]
     ways += [AGAIN] if given.noise else []
     known = orders_changes(sorted({*RATIOS, *given.ratios}))
     order = each_under_each(ALL_OF_TPCDS if tpcds else ALL_OF_TPCH, [c.name for c in known])
     kept = _kept(given.results, part, scale, found) if given.add else []
     changes = orders_changes(given.ratios, given.kinds)
-    first = not given.without_first
-    measuring = Ratios(place, chosen, changing, changes, given.rounds, ways, first)
-    for change in measuring.run():
-        print(change.name, flush=True)
-        found["samples"] = beside(kept, measuring.samples, order)
-        report.write(given.results, part, scale, found)
+    with ExitStack() as running:
+        settings = SETTINGS
+        if part == "cluster":
+            settings = SETTINGS | running.enter_context(cluster.started(given.folder))
+        elif part == "thrift":
+            settings = SETTINGS | thrift.settings(given.folder)
+        place = Workspace(given.folder, scale, data, settings)
+        if part == "thrift":
+            running.enter_context(thrift.served(place))
+        names = [name for name in write(place.project) if _is_asked(given, name)]
+        tables = orders.OF_TPCDS if tpcds else orders.OF_TPCH
+        changing = orders.OrdersChanges(place.sql, data.schema, tables)
+        first = not given.without_first
+        measuring = Ratios(place, names, changing, changes, given.rounds, ways, first)
+        for change in measuring.run():
+            print(change.name, flush=True)
+            yield beside(kept, measuring.samples, order)
 
 
-def _queries(
-    given: argparse.Namespace, workspace: Any, scale: float, found: dict[str, Any]
-) -> None:
+def _is_asked(given: argparse.Namespace, model: str) -> bool:
+    return model.partition("_")[2] in given.only
+
+
+def _queries(given: argparse.Namespace, part: str, scale: float, found: Found) -> Iterator[Samples]:
     from benchmarks.queries import Queries
+    from benchmarks.workspace import Workspace
 
     chosen = [query for query in QUERIES if query.name in given.only]
     changes = [change for change in CHANGES if change.option in given.changes]
     order = each_under_each([q.name for q in QUERIES], [change.name for change in CHANGES])
-    kept = _kept(given.results, "queries", scale, found) if given.add else []
-    queries = Queries(workspace, chosen, changes, given.rounds, not given.without_stock)
+    kept = _kept(given.results, part, scale, found) if given.add else []
+    place, stock = Workspace(given.folder, scale), not given.without_stock
+    queries = Queries(place, chosen, changes, given.rounds, stock)
     for _ in queries.run():
-        # Hours at large scales: what is measured is kept.
-        found["samples"] = beside(kept, queries.samples, order)
-        report.write(given.results, "queries", scale, found)
+        yield beside(kept, queries.samples, order)
+
+
+_MEASURES: Mapping[str, Callable[[argparse.Namespace, str, float, Found], Iterator[Samples]]] = {
+    "cold": _cold,
+    "dag": _dag,
+    "fixed": _fixed,
+    "queries": _queries,
+    "state": _state,
+}
+"""What measures a part, and gives all samples so far; the other parts are ratios."""
 
 
 def _kept(results: Path, part: str, scale: float, found: dict[str, Any]) -> list[Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from benchmarks.catalog import PROJECT, Change
 from benchmarks.changes import SOURCES, Changes
+from benchmarks.empty_merge import empty_merge
 from benchmarks.workspace import TARGETS, Workspace
 
 MODELS = sorted(path.stem for path in (PROJECT / "models" / "dag").glob("*.sql"))
@@ -36,6 +37,7 @@ def run(
     dag = ("--select", "dag", "--threads", str(threads))
     lines = workspace.sql(f"select count(*) from {SOURCES}.lineitem")[0][0]
     ways = ["refresh", "stock", "table"] if stock else ["refresh", "table"]
+    written: list[str] = []
     for way in ways:
         workspace.dbt(way, "--full-refresh", *dag)
     for share in shares:
@@ -46,6 +48,12 @@ def run(
             for way in ways[turn:] + ways[:turn]:
                 measured = workspace.dbt(way, *dag)
                 assert measured.run is not None
+                if way == "refresh":
+                    written = [
+                        model.name
+                        for model in measured.run.models.values()
+                        if model.strategy in ("incremental", "recompute")
+                    ]
                 if number:
                     samples.append(
                         {
@@ -60,9 +68,28 @@ def run(
                             else [],
                         }
                     )
+            if number:
+                samples.append(
+                    {
+                        "change": f"{share:.2%} of lineitem",
+                        "rows": applied.rows,
+                        **_empty_merges(workspace, written),
+                    }
+                )
         _check(workspace, [way for way in ways if way != "table"])
         print(f"{share:.2%} of lineitem: {len(MODELS)} models", flush=True)
         yield samples
+
+
+def _empty_merges(workspace: Workspace, models: Sequence[str]) -> dict[str, Any]:
+    """What runs of nothing but empty `MERGE`s would take: one into each state."""
+    measured = {model: empty_merge(workspace, model) for model in models}
+    return {
+        "way": "empty",
+        "seconds": sum(each.seconds for each in measured.values()),
+        "work": {"cpu_seconds": sum(each.work.cpu_seconds for each in measured.values())},
+        "models": {model: each.seconds for model, each in measured.items()},
+    }
 
 
 def _check(workspace: Workspace, ways: Sequence[str]) -> None:

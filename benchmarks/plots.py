@@ -16,9 +16,13 @@ WAYS = {
     "stock": ("stock dbt incremental", "#d98032"),
     "refresh": ("refresh by incremental_ivm", "#1b7f5c"),
     "noop": ("incremental_ivm with nothing to do", "#8cc5ae"),
+    "resident: first run": ("a day's first run: it starts a resident Spark", "#3f2a63"),
+    "resident: second run": ("a day's second run", "#5c4287"),
+    "resident: noop after it": ("nothing to do after that one", "#d9cfe8"),
     "resident: refresh": ("refresh on a resident Spark", "#7a5ba8"),
     "resident: noop": ("nothing to do, on a resident Spark", "#b9a6d6"),
     "empty project": ("dbt's run of a project without models", "#e3d9a3"),
+    "empty": ("an empty MERGE into each state that was written", "#8fb3de"),
     "floor": ("floor: the smallest hand-written MERGE", "#3b6fb6"),
 }
 """Legend and color of each way, in the order of their bars."""

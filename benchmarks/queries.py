@@ -163,20 +163,11 @@ def _is_unseen(measured: Measured, query: Query) -> bool:
 
 def _parts(query: Query, measured: Measured) -> dict[str, float]:
     """Where the time of a refresh went, in seconds."""
-    assert measured.run is not None and measured.trace is not None
-    model, trace = measured.run.models[query.name], measured.trace
+    assert measured.run is not None
+    model = measured.run.models[query.name]
     if model.strategy not in ("incremental", "recompute") and not _is_unseen(measured, query):
         raise SystemExit(f"{query.name} was not refreshed: {model.message}")
-    return {
-        "dbt": model.seconds - trace.planning - sum(s.seconds for s in trace.inside),
-        "planning": trace.planning,
-        "metadata": trace.seconds("metadata"),
-        "settings": trace.seconds("setting"),
-        "merge": trace.seconds("write"),
-        "statements": len(trace.inside),
-        "statements_metadata": sum(s.kind == "metadata" for s in trace.inside),
-        "statements_settings": sum(s.kind == "setting" for s in trace.inside),
-    }
+    return measured.parts(query.name)
 
 
 def _merge(commit: Any) -> dict[str, int]:

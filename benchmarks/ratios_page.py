@@ -61,6 +61,19 @@ class Pair:
         return _is_slower(self.refresh, self.table)
 
     @property
+    def forced(self) -> float | None:
+        """The way that was chosen, when it was forced in the same turns; None if it was not."""
+        forced = {"incremental": self.following, "noop": self.following, "recompute": self.anew}
+        return forced.get(self.strategy)
+
+    @property
+    def could_win(self) -> bool | None:
+        """Whether a way of a refresh does not lose; None if not all of them were measured."""
+        if self.following is None or self.anew is None:
+            return None
+        return not _is_slower(min(self.following, self.anew), self.table)
+
+    @property
     def chose_right(self) -> bool:
         """Whether no other way is notably faster than the one that was chosen."""
         return self.taken <= _SLOWER * min(self.others)
@@ -162,7 +175,24 @@ def _sums(found: Sequence[Pair]) -> list[str]:
         f"more, where both take less than {_SHORT:g} s). {_choices(found)}\n",
         f"All pairs together took {sum(p.refresh for p in found):.0f} s by refreshes, "
         f"{_by_force(found)}and {sum(p.table for p in found):.0f} s by rebuilds.\n",
+        *_losers(found),
         *_noise(found),
+    ]
+
+
+def _losers(found: Sequence[Pair]) -> list[str]:
+    """Why refreshes lose: the times wander, the other way is faster, or none is fast enough."""
+    losers = [pair for pair in found if pair.loses]
+    if not losers or any(pair.could_win is None for pair in losers):
+        return []
+    lucky = [p for p in losers if p.forced is not None and not _is_slower(p.forced, p.table)]
+    rest = [pair for pair in losers if pair not in lucky]
+    other = sum(bool(pair.could_win) for pair in rest)
+    never = sum(not pair.could_win for pair in found)
+    return [
+        f"Of the {len(losers)} that lose, {len(lucky)} do not lose when the same way is forced in "
+        f"the same turns: there it is the times that wander. {other} would not lose by the other "
+        f"way, and {len(rest) - other} lose by both. Of all pairs {never} lose by both.\n"
     ]
 
 

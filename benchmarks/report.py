@@ -20,14 +20,14 @@ from benchmarks.figures import (
     ratio,
     shown,
 )
+from benchmarks.fixed_page import PARTS, fixed_page
 from benchmarks.large_state_page import state_page
 from benchmarks.ratios_page import ratios_csv, ratios_page
 
-PARTS = ("dbt", "planning", "metadata", "settings", "merge")
 STEPS = ("source", "scan", "rewrite")
 RATIOS = ("full ÷ refresh", "refresh ÷ floor", "refresh ÷ stock")
 SPARK = ("jobs", "tasks", "rows read", "files read", "KB of these", "files written", "KB written")
-DAG_WAYS = ("refresh", "table", "stock")
+DAG_WAYS = ("refresh", "table", "stock", "empty")
 WORK = ("write", "metadata", "settings", *SPARK)
 
 
@@ -36,7 +36,7 @@ def write(results: Path, part: str, scale: float, found: Mapping[str, Any]) -> N
 
     Args:
         results: the folder.
-        part: queries, dag, cold, state, ratios, cluster or tpcds.
+        part: one of those of `make bench`.
         scale: the scale factor.
         found: `samples`, and `machine` with what they were measured on.
     """
@@ -49,8 +49,10 @@ def write(results: Path, part: str, scale: float, found: Mapping[str, Any]) -> N
         "dag": (dag_page, plots.ways),
         "cold": (cold_page, plots.ways),
         "state": (state_page, None),
+        "fixed": (fixed_page, None),
         "ratios": (ratios_page, plots.heat_maps),
         "cluster": (ratios_page, plots.heat_maps),
+        "thrift": (ratios_page, plots.heat_maps),
         "tpcds": (ratios_page, plots.heat_maps),
     }[part]
     machine = ", ".join(f"{key} {value}" for key, value in found["machine"].items())
@@ -99,8 +101,10 @@ TITLES = {
     "dag": "`dbt run` of 20 models, warm",
     "cold": "`dbt run` of one model, in a fresh process",
     "state": "Refresh of a state as large as its source",
+    "fixed": "What a refresh takes at least",
     "ratios": "Refresh ÷ rebuild of TPC-H's queries, by how many orders changed",
     "cluster": "Refresh ÷ rebuild of TPC-H's queries on a cluster of two workers",
+    "thrift": "Refresh ÷ rebuild of TPC-H's queries by a Thrift server",
     "tpcds": "Refresh ÷ rebuild of TPC-DS's queries, by how many orders changed",
 }
 
@@ -192,6 +196,7 @@ def dag_page(samples: Sequence[Sample]) -> str:
                 refresh,
                 by["table"],
                 by["stock"],
+                by["empty"],
                 ratio(by["table"], refresh),
                 ratio(refresh, by["stock"]),
                 ratio(cpu["table"], cpu["refresh"]),
@@ -199,6 +204,7 @@ def dag_page(samples: Sequence[Sample]) -> str:
             ]
         )
     head = ["change", "refresh, s", "all as `table`, s", "stock incremental, s"]
+    head += ["an empty `MERGE` into each state that was written, s"]
     head += ["full ÷ refresh", "refresh ÷ stock", "CPU: full ÷ refresh", "CPU: refresh ÷ stock"]
     texts = [markdown(head, rows)]
     for (change,) in in_order(samples, "change"):
@@ -270,5 +276,6 @@ def _work(refreshes: Sequence[Sample]) -> list[str]:
 
 
 def _model(samples: Sequence[Sample], change: str, way: str, model: str) -> str:
-    times = [s["models"][model] for s in chosen(samples, change=change, way=way)]
+    found = chosen(samples, change=change, way=way)
+    times = [sample["models"][model] for sample in found if model in sample["models"]]
     return shown(_median(times) if times else None)

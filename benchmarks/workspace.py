@@ -70,6 +70,22 @@ class Measured:
     run: Run | None = None
     trace: Trace | None = None
 
+    def parts(self, model: str) -> dict[str, float]:
+        """Where the time of a traced model went: seconds, and numbers of statements."""
+        assert self.run is not None and self.trace is not None
+        trace = self.trace
+        others = trace.planning + sum(statement.seconds for statement in trace.inside)
+        return {
+            "dbt": self.run.models[model].seconds - others,
+            "planning": trace.planning,
+            "metadata": trace.seconds("metadata"),
+            "settings": trace.seconds("setting"),
+            "merge": trace.seconds("write"),
+            "statements": len(trace.inside),
+            "statements_metadata": sum(s.kind == "metadata" for s in trace.inside),
+            "statements_settings": sum(s.kind == "setting" for s in trace.inside),
+        }
+
 
 class Workspace:
     """Where one scale is measured. One process can have one, as its Spark keeps its places.
@@ -89,7 +105,7 @@ class Workspace:
         settings: Mapping[str, str] | None = None,
     ) -> None:
         """Generate and load the data, unless that was done already."""
-        self.project = folder / "project"
+        self.project, self.schema = folder / "project", data.schema
         if not self.project.exists():
             shutil.copytree(PROJECT, self.project, ignore=shutil.ignore_patterns(".*", "target"))
             models.write(self.project)

@@ -21,7 +21,7 @@ from dbt.adapters.sparkivm.connection.settings import PACKAGES, prepare, start_s
 from integration_tests.servers.programs import HOST, await_start, free_port, stay
 
 _CLASS = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"
-_CLASS_PATH = "spark.driver.extraClassPath"
+CLASS_PATH = "spark.driver.extraClassPath"
 _NEEDS = {"io.delta": ("delta-storage",)}
 """Artifacts of the same version that those of a group need."""
 _PATIENCE = 300.0  # seconds; a first start downloads Delta's JAR
@@ -48,8 +48,8 @@ def running(
     port = free_port()
     log = folder / "thrift.log"
     options = start_settings(settings.get("spark.master", "local[2]"), settings, folder)
-    path = [options.get(_CLASS_PATH), *jars(options.pop(PACKAGES), options)]
-    options[_CLASS_PATH] = ":".join(filter(None, path))
+    path = [options.get(CLASS_PATH), *jars(options.pop(PACKAGES), options)]
+    options[CLASS_PATH] = ":".join(filter(None, path))
     with log.open("ab") as output:
         server = subprocess.Popen(
             [

@@ -85,8 +85,20 @@ def test_what_one_scale_lacks_is_not_compared() -> None:
 def test_a_dag_is_told_without_the_ways_that_were_not_measured() -> None:
     samples = [s | {"models": {"lines": 0.5}} for s in _samples(2.0) + _samples(8.0, way="table")]
     page = dag_page(samples)
-    assert "| lineitem 1 | 2.00 (2.00-2.00) | 8.00 (8.00-8.00) | - | 4.00 | - | 4.00 | - |" in page
-    assert "| lines | 0.50 | 0.50 | - |" in page
+    assert "| 2.00 (2.00-2.00) | 8.00 (8.00-8.00) | - | - | 4.00 | - | 4.00 | - |" in page
+    assert "| lines | 0.50 | 0.50 | - | - |" in page
+
+
+def test_a_dag_is_told_beside_an_empty_merge_into_each_state_that_was_written() -> None:
+    ways = [*_samples(2.0), *_samples(8.0, way="table"), *_samples(1.5, way="empty")]
+    samples = [
+        {**sample, "models": {"lines": 0.5} | ({} if sample["way"] == "empty" else {"same": 0.1})}
+        for sample in ways
+    ]
+    page = dag_page(samples)
+    assert "| 2.00 (2.00-2.00) | 8.00 (8.00-8.00) | - | 1.50 (1.50-1.50) | 4.00 |" in page
+    assert "| lines | 0.50 | 0.50 | - | 0.50 |" in page
+    assert "| same | 0.10 | 0.10 | - | - |" in page
 
 
 def test_a_floor_is_cut_at_its_titles() -> None:

@@ -89,6 +89,19 @@ def test_the_choice_is_compared_with_the_other_way_of_a_refresh() -> None:
     assert ",8.000,9.000,7.000,9.000,0.889" in ratios_csv([*right, *wrong]).splitlines()[2]
 
 
+def test_the_page_tells_why_refreshes_lose() -> None:
+    def loser(query: str, following: float, anew: float) -> list[dict[str, Any]]:
+        samples = _samples(query, 0.1, refresh=8.0, following=following, table=4.0)
+        return [*samples, {**samples[0], "way": "anew", "seconds": anew, "how": "recompute"}]
+
+    wandering, chosen_wrong = loser("q01", 4.0, 9.0), loser("q02", 8.0, 4.0)
+    both = loser("q03", 8.0, 9.0)
+    page = ratios_page([*wandering, *chosen_wrong, *both])
+    assert "Of the 3 that lose, 1 do not lose when the same way is forced" in page
+    assert "1 would not lose by the other way, and 1 lose by both. Of all pairs 1 lose" in page
+    assert "that lose," not in ratios_page(SLOWER), "computing anew was not measured"
+
+
 def test_each_way_comes_as_often_before_another_as_after_it() -> None:
     ways = ("refresh", "following", "anew", "table")
     turns = [in_turn(turn, ways) for turn in range(8)]

@@ -50,7 +50,7 @@ def error(lake: Lake, sql: str) -> IvmError:
         ("select i from s.x join s.y on x.i = y.i", 1, 8, "i is ambiguous", "Qualify"),
         ("select x.i from s.x, s.x", 1, 24, "Two relations in FROM are named x", "with AS"),
         ("select X.i from s.x join s.y as X on true", 1, None, "are named x", "another name"),
-        ("select x.i from s.x q", 1, 8, "nothing in FROM is named x", "named by that alone"),
+        ("select x.i from s.x q", 1, 10, "nothing in FROM is named x", "named by that alone"),
         ("select i from s.nope", 1, 15, "Table s.nope does not exist", "run the model"),
         ("select x.i\nfrom s.x\n  join s.`Nö pe` n on true", 3, 8, "s.Nö pe does not", "Check"),
         ("select i, v as I from s.x", 1, None, "Two output columns are named i", "AS"),
