@@ -23,6 +23,39 @@ def normalize(plan: Node) -> Node:
     return plan
 
 
+def order_limited_rows(plan: Node) -> Node:
+    """A LIMIT without ORDER BY takes the first rows of an ordered subquery.
+
+    Between the two stand projections and filters alone, through which Spark keeps the order.
+    """
+
+    def rule(node: Node) -> Node:
+        if not isinstance(node, nodes.Sort) or node.order or not _limits(node):
+            return node
+        path: list[nodes.Project | nodes.Filter] = []
+        below = node.input
+        while isinstance(below, (nodes.Project, nodes.Filter)):
+            path.append(below)
+            below = below.input
+        if not isinstance(below, nodes.Sort) or _limits(below):
+            return node
+        rows: Node = below.input
+        mapping: dict[ColumnRef, exp.Expr] = {c: c.expression() for c in below.schema}
+        for step in reversed(path):
+            if isinstance(step, nodes.Filter):
+                rows = nodes.Filter(rows, substitute(step.condition, mapping))
+            else:
+                shown = {i.name: substitute(i.expression, mapping) for i in step.items}
+                mapping = {ColumnRef(step.relation, name): e for name, e in shown.items()}
+        limited: Node = replace(node, input=rows, order=below.order)
+        for step in reversed(path):
+            if isinstance(step, nodes.Project):
+                limited = step.with_inputs((limited,))
+        return limited
+
+    return bottom_up(plan, rule)
+
+
 def drop_inner_orders(plan: Node) -> Node:
     """ORDER BY without LIMIT has no effect but at the top."""
     if isinstance(plan, nodes.Project):
@@ -193,6 +226,13 @@ def keeps_some(plan: Node) -> bool:
     return any(isinstance(n, nodes.Sort) and _limits(n) for n in without_top_order(plan).walk())
 
 
+def limits_at_top(plan: Node) -> bool:
+    """Whether a LIMIT or OFFSET at the plan's top leaves rows out."""
+    while isinstance(plan, nodes.Project):
+        plan = plan.input
+    return isinstance(plan, nodes.Sort) and _limits(plan)
+
+
 def without_top_order(plan: Node) -> Node:
     """The plan without ORDER BY, LIMIT and OFFSET at its top."""
     if isinstance(plan, nodes.Project):
@@ -211,6 +251,7 @@ def _replaced(plan: Node, old: Node, new: Node) -> Node:
 
 
 RULES: tuple[Callable[[Node], Node], ...] = (
+    order_limited_rows,
     drop_inner_orders,
     merge_joins,
     flatten_unions,

@@ -1,4 +1,4 @@
-"""A query's text without its last ORDER BY, LIMIT and OFFSET."""
+"""A query's text without the LIMIT at its end."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ from python_ivm.parse.tokens import Tokens, outside
 _MODIFIERS = (TokenType.ORDER_BY, TokenType.LIMIT, TokenType.OFFSET, TokenType.FETCH)
 
 
-def without_order(sql: str) -> tuple[str, bool]:
-    """Cut the query's own ORDER BY, LIMIT and OFFSET off its text.
+def without_limit(sql: str) -> str | None:
+    """Cut the query's own ORDER BY, LIMIT and OFFSET off its text, if they leave rows out.
 
     Args:
         sql: One query.
 
     Returns:
-        The text up to the first of them outside all parentheses, and whether that cut a LIMIT or
-        OFFSET, so that rows were left out.
+        The text before the first of them outside all parentheses; the text as it is if no rows are
+        left out; None if something else stands behind them, as in the pipe syntax.
     """
     tokens = outside(DIALECT.tokenize(sql))
     found = [token for token in tokens if token.token_type in _MODIFIERS]
-    if any(token.token_type is not TokenType.ORDER_BY for token in found):
-        found = _without_names(sql, tokens, found)
-    limited = any(token.token_type is not TokenType.ORDER_BY for token in found)
-    return (sql[: found[0].start] if found else sql), limited
-
-
-def _without_names(sql: str, tokens: Tokens, found: Tokens) -> Tokens:
-    """The modifiers without what comes before them: columns may be named `offset`."""
+    if all(token.token_type is TokenType.ORDER_BY for token in found):
+        return sql
     try:
         query = parse(sql)
     except InvalidModel:  # that Spark can read all the same
-        pairs = zip(tokens, [*tokens[1:], None], strict=True)
-        before = {token.start: after for token, after in pairs}
-        return [t for t in found if t.token_type is TokenType.ORDER_BY or _counts(before[t.start])]
+        return _cut(sql, tokens, found)
+    if not any(query.args.get(modifier) for modifier in ("limit", "offset")):
+        return sql
     for modifier in ("order", "limit", "offset"):
         query.set(modifier, None)
-    for number, token in enumerate(found):
-        if _is_query(sql[: token.start], query):
-            return found[number:]
-    return [] if _is_query(sql, query) else found
+    cuts = (sql[: token.start] for token in found)
+    return next((cut for cut in cuts if _is_query(cut, query)), None)
+
+
+def _cut(sql: str, tokens: Tokens, found: Tokens) -> str:
+    """The same of a text that does not parse: columns may be named `offset`."""
+    following = dict(zip((t.start for t in tokens), [*tokens[1:], None], strict=True))
+    limits = [t for t in found if t.token_type is TokenType.ORDER_BY or _counts(following[t.start])]
+    limited = any(token.token_type is not TokenType.ORDER_BY for token in limits)
+    return sql[: limits[0].start] if limited else sql
 
 
 def _counts(token: Token | None) -> bool:

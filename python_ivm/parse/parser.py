@@ -154,6 +154,8 @@ def parse(sql: str) -> exp.Query:
     query = statements[0]
     if isinstance(query, exp.Subquery):
         query = _without_parentheses(query)
+    for inner in list(query.find_all(exp.Subquery)) if query is not None else ():
+        _put_in_parentheses(inner)
     if isinstance(query, exp.Values):
         query = _of_rows(query)
     if isinstance(query, exp.Alias):
@@ -178,6 +180,18 @@ def _without_parentheses(query: exp.Subquery) -> exp.Expr:
         query.set(clause, None)
     query.set("alias", exp.TableAlias(this=exp.to_identifier("in_parentheses")))
     return exp.Select(**around).select("*").from_(query, copy=False)
+
+
+def _put_in_parentheses(query: exp.Subquery) -> None:
+    """Make ``(SELECT …) LIMIT 1`` inside of a query a query of its own, in place."""
+    around = {k: query.args[k] for k in _MODIFIERS if query.args.get(k)}
+    if not around or not isinstance(query.this, exp.Query):
+        return
+    for clause in around:
+        query.set(clause, None)
+    name = exp.TableAlias(this=exp.to_identifier("in_parentheses"))
+    inner = exp.Subquery(this=query.this, alias=name)
+    query.set("this", exp.Select(**around).select("*").from_(inner, copy=False))
 
 
 def _of_rows(values: exp.Values) -> exp.Select:

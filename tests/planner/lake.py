@@ -22,7 +22,7 @@ from python_ivm.loops.run import Rounds
 from python_ivm.loops.signed_rounds import NotFollowed
 from python_ivm.optimize.cost import Execution
 from python_ivm.parse import clock_calls as clock
-from python_ivm.parse.modifiers import without_order
+from python_ivm.parse.modifiers import without_limit
 from python_ivm.parse.parser import DIALECT
 from python_ivm.parse.views import View as SourceView
 from python_ivm.refresh.consistency import one_of_several
@@ -384,7 +384,8 @@ class Lake:
 
     def without_order(self, model: str) -> Counter[Row]:
         """The rows of a public view without the ORDER BY and LIMIT at its top, as a bag."""
-        text, _ = without_order(self.views[model].text)
+        text = without_limit(self.views[model].text)
+        assert text is not None
         return bag(self.db.execute(self.duck(text)).fetchall())
 
     def recomputed(self, sql: str) -> Counter[Row]:

@@ -11,9 +11,10 @@ import pytest
 from python_ivm.algebra.nodes import Aggregate
 from python_ivm.bind.binder import bind
 from python_ivm.errors import InvalidModel
-from python_ivm.parse.modifiers import without_order
+from python_ivm.parse.modifiers import without_limit
 from python_ivm.parse.parser import parse
 from python_ivm.qualify.schema import Schemas, TableSchema
+from python_ivm.refresh.consistency import consistency_query
 from python_ivm.refresh.plan import Strategy
 from python_ivm.refresh.strategy import plan_refresh
 from tests.planner.compare import assert_same
@@ -1061,22 +1062,102 @@ def test_a_subquery_in_a_subquerys_condition_that_names_the_outermost_query(
 
 
 @pytest.mark.parametrize(
-    ("sql", "cut", "limited"),
+    ("sql", "cut"),
     [
-        ("select offset, v from s.t", "select offset, v from s.t", False),
-        ("select v from s.t where offset > 1", "select v from s.t where offset > 1", False),
-        ("select v as limit from s.t order by v", "select v as limit from s.t ", False),
-        ("select offset from s.t order by offset limit 3", "select offset from s.t ", True),
-        # sqlglot does not parse these.
-        ("select offset from s.t group by offset", "select offset from s.t group by offset", False),
-        ("select k from s.t group by offset limit 2", "select k from s.t group by offset ", True),
+        ("select offset, v from s.t", "select offset, v from s.t"),
+        ("select v from s.t where offset > 1", "select v from s.t where offset > 1"),
+        ("select v as limit from s.t order by v", "select v as limit from s.t order by v"),
+        ("select offset from s.t order by offset limit 3", "select offset from s.t "),
+        ("select v from s.t offset 2", "select v from s.t "),
         (
             "select v from s.t union all select v from s.u limit 1",
             "select v from s.t union all select v from s.u ",
-            True,
         ),
+        (
+            "select * from (select v from s.t limit 3) q",
+            "select * from (select v from s.t limit 3) q",
+        ),
+        # sqlglot does not parse these.
+        ("select offset from s.t group by offset", "select offset from s.t group by offset"),
+        ("select k from s.t group by offset limit 2", "select k from s.t group by offset "),
+        # What stands behind belongs to the query.
+        ("select sum(v) over w from s.t limit 3 window w as (order by v)", None),
+        ("from s.t |> order by v |> limit 3", None),
+        ("from s.t |> order by v |> where v > 1", "from s.t |> order by v |> where v > 1"),
     ],
 )
-def test_columns_named_like_what_limits_a_query(sql: str, cut: str, limited: bool) -> None:
+def test_columns_named_like_what_limits_a_query(sql: str, cut: str | None) -> None:
     """The text of the consistency test ended at the first of them."""
-    assert without_order(sql) == (cut, limited)
+    assert without_limit(sql) == cut
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select i, v + 1 as z from (select i, v from s.x order by v, i limit 2) q",
+        "(select i, v from s.x order by v, i limit 2)",
+        "with q as (select i, v from s.x order by v, i limit 2) select i from q",
+        "from s.x |> order by v, i |> limit 2 |> extend v + 1 as z",
+        "from s.x |> order by v, i |> limit 2",
+        "from s.x |> where v > 1 |> order by v",
+        "from s.x |> order by v |> where v > 1",
+        "select i, sum(v) over w as r from s.x window w as (partition by i) order by i",
+    ],
+)
+def test_the_consistency_test_compares_all_rows_of_a_state_behind_a_limit(
+    xy: Lake, sql: str
+) -> None:
+    """It compared the rows that the text's LIMIT leaves with all rows of the state, or failed."""
+    view = View(xy, sql)
+    for _ in range(2):
+        asked = consistency_query(("s", "m"), xy)
+        assert xy.db.execute(xy.duck(asked)).fetchall() == []
+        changed(xy)
+        view.keep_up()
+
+
+LIMITED_IN_PARENTHESES = [
+    "select i from s.y where i in ((select x.i from s.x) limit 0)",
+    "select i from s.y where i in ((select x.i from s.x) order by i limit 1)",
+    "select i from s.y where i not in (((select x.i from s.x)) order by i limit 1)",
+    "select i, ((select max(v) from s.x) limit 0) as most from s.y",
+    "select y.i, q.v from s.y, lateral ((select v from s.x where x.i <= y.i) order by v limit 1) q",
+    "select i from s.y where i in (((select i from s.x) union (select v from s.x)) "
+    "order by i limit 2)",
+    "(select i from s.y) union all ((select i from s.x) limit 0)",
+    "select i from s.y where i in (with q as (select i from s.x) (select i from q) "
+    "order by i limit 1)",
+]
+
+
+@pytest.mark.parametrize("sql", LIMITED_IN_PARENTHESES)
+def test_a_limit_behind_parentheses_inside_of_a_query(xy: Lake, sql: str) -> None:
+    """The parentheses were taken away with what stands behind them."""
+    view = View(xy, sql, judged=False)
+    for _ in range(2):
+        assert xy.view("m") == xy.recomputed(sql)
+        changed(xy)
+        view.keep_up()
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "(select i, v from s.x order by v desc) limit 1",
+        "select * from (select i, v from s.x order by v desc) q limit 1",
+        "select i from (select i, v from s.x order by v desc) q where v < 9 limit 2 offset 1",
+        "with q as (select i, v * 2 as d from s.x order by v desc) "
+        "select d from q where d > 0 limit 1",
+        "select count(*) as n, sum(v) as s from "
+        "(select v from (select i, v from s.x order by v desc) where i > 0 limit 2) q",
+        "select i from s.x "
+        "where v in (select v from (select v from s.x order by v desc) q limit 1)",
+    ],
+)
+def test_a_limit_takes_the_first_rows_of_an_ordered_subquery(xy: Lake, sql: str) -> None:
+    """The order was dropped, as that of any other subquery, and other rows were kept."""
+    view = View(xy, sql, judged=False)
+    for _ in range(2):
+        assert xy.view("m") == xy.recomputed(sql)
+        changed(xy)
+        view.keep_up()
