@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from python_ivm.algebra.columns import ColumnRef, Named
+from python_ivm.algebra.columns import ColumnRef, Named, first_free
 from python_ivm.algebra.nodes import Node, Project, Sort
 from python_ivm.bind.clauses import Clauses, Order
 from python_ivm.bind.scope import SelectScope
@@ -32,8 +32,9 @@ def projected(
         InvalidModel: If a key is no column of a DISTINCT's result.
     """
     names = list(clauses.names)
-    if len(set(names)) != len(names):
-        names = [f"{n}_{i}" if names.index(n) != i else n for i, n in enumerate(names)]
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            names[place] = first_free(f"{name}_{place}", lambda free: free not in names)
     items = tuple(Named(n, e) for n, e in zip(names, clauses.selects, strict=True))
     if select.tree.args.get("distinct") is None:
         if order is not None:

@@ -1161,3 +1161,19 @@ def test_a_limit_takes_the_first_rows_of_an_ordered_subquery(xy: Lake, sql: str)
         assert xy.view("m") == xy.recomputed(sql)
         changed(xy)
         view.keep_up()
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select y.i, q.n from s.y cross join lateral "
+        "(select sum(x.v + y.i) as n from s.x where x.i = y.i) q",
+        "select y.i, q.n from s.y cross join lateral "
+        "(select max(x.v) filter (where x.v > y.i) as n from s.x where x.i <= y.i) q",
+        "select i, v, 1 as v_1 from s.x union all select v, v, i as v_1 from s.x",
+    ],
+)
+def test_what_was_taken_for_a_bug_of_the_planner(xy: Lake, sql: str) -> None:
+    view = View(xy, sql)
+    changed(xy)
+    view.refresh()

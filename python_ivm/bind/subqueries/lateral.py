@@ -132,6 +132,9 @@ class _LateralJoin:
         ]
         if any(map(asks_subquery, [*columns, *(m.expression for m in grouping.measures)])):
             raise self._subquery_in_list()
+        own = set(rows.schema)
+        if any(not columns_of(m.expression) <= own for m in grouping.measures):
+            raise no_rule("An aggregate with columns of the relations before it", self.lateral)
         other = Aggregate(rows, grouping.relation, keys, tuple(grouping.measures))
         return self._joined(other, equal_keys(outer, other), columns, True, with_on=False)
 

@@ -103,7 +103,10 @@ class Subqueries(Expressions):
         shown = self.pick(*match)
         if self.chance(10):
             shown = f"max({shown})"
-        return f"{column.ref} {kind} (select {shown} from {text})"
+        asked = f"select {shown} as asked from {text}"
+        if self.chance(10):
+            asked = f"({asked}) order by asked nulls first limit {self.some(0, 3)}"
+        return f"{column.ref} {kind} ({asked})"
 
     def asked(self, scope: list[Column]) -> str:
         """A subquery of which only counts whether it has a row."""
