@@ -22,7 +22,7 @@ WAYS = {
     "resident: refresh": ("refresh on a resident Spark", "#7a5ba8"),
     "resident: noop": ("nothing to do, on a resident Spark", "#b9a6d6"),
     "empty project": ("dbt's run of a project without models", "#e3d9a3"),
-    "empty": ("an empty MERGE into each state that was written", "#8fb3de"),
+    "one row": ("a MERGE of one row into each state that was written", "#8fb3de"),
     "floor": ("floor: the smallest hand-written MERGE", "#3b6fb6"),
 }
 """Legend and color of each way, in the order of their bars."""

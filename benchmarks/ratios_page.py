@@ -58,7 +58,7 @@ class Pair:
     @property
     def loses(self) -> bool:
         """Whether it takes notably more than a rebuild."""
-        return _is_slower(self.refresh, self.table)
+        return is_slower(self.refresh, self.table)
 
     @property
     def forced(self) -> float | None:
@@ -71,7 +71,7 @@ class Pair:
         """Whether a way of a refresh does not lose; None if not all of them were measured."""
         if self.following is None or self.anew is None:
             return None
-        return not _is_slower(min(self.following, self.anew), self.table)
+        return not is_slower(min(self.following, self.anew), self.table)
 
     @property
     def chose_right(self) -> bool:
@@ -81,10 +81,11 @@ class Pair:
     @property
     def chose_well(self) -> bool:
         """Whether no other way is faster by what a user would see."""
-        return not _is_slower(self.taken, min(self.others))
+        return not is_slower(self.taken, min(self.others))
 
 
-def _is_slower(one: float, other: float) -> bool:
+def is_slower(one: float, other: float) -> bool:
+    """Whether one time is notably longer than another one."""
     if max(one, other) < _SHORT:
         return one > other + _LITTLE
     return one > _SLOWER * other
@@ -169,15 +170,29 @@ def ratios_page(samples: Sequence[Sample]) -> str:
 def _sums(found: Sequence[Pair]) -> list[str]:
     """What all pairs together tell."""
     faster, losers = sum(pair.times <= 1 for pair in found), sum(pair.loses for pair in found)
-    return [
+    both = [pair for pair in found if pair.could_win is not None]
+    told = [
         f"Of {len(found)} pairs of query and change {faster} take no more time than the rebuild, "
         f"and {losers} take more than {_SLOWER} times its time (and more than {_LITTLE} s "
-        f"more, where both take less than {_SHORT:g} s). {_choices(found)}\n",
-        f"All pairs together took {sum(p.refresh for p in found):.0f} s by refreshes, "
-        f"{_by_force(found)}and {sum(p.table for p in found):.0f} s by rebuilds.\n",
-        *_losers(found),
-        *_noise(found),
+        f"more, where both take less than {_SHORT:g} s).\n"
     ]
+    if 0 < len(both) < len(found):
+        told += [
+            _times("All pairs", found),
+            f"Both ways of a refresh were measured in {len(both)} of these pairs, to which the "
+            "following belongs.\n",
+        ]
+    subject = "All pairs" if len(both) in (0, len(found)) else "They"
+    found = both or found
+    times = _times(subject, found)
+    return [*told, f"{_choices(found)}\n", times, *_losers(found), *_noise(found)]
+
+
+def _times(subject: str, found: Sequence[Pair]) -> str:
+    return (
+        f"{subject} together took {sum(p.refresh for p in found):.0f} s by refreshes, "
+        f"{_by_force(found)}and {sum(p.table for p in found):.0f} s by rebuilds.\n"
+    )
 
 
 def _losers(found: Sequence[Pair]) -> list[str]:
@@ -185,7 +200,7 @@ def _losers(found: Sequence[Pair]) -> list[str]:
     losers = [pair for pair in found if pair.loses]
     if not losers or any(pair.could_win is None for pair in losers):
         return []
-    lucky = [p for p in losers if p.forced is not None and not _is_slower(p.forced, p.table)]
+    lucky = [p for p in losers if p.forced is not None and not is_slower(p.forced, p.table)]
     rest = [pair for pair in losers if pair not in lucky]
     other = sum(bool(pair.could_win) for pair in rest)
     never = sum(not pair.could_win for pair in found)
@@ -201,7 +216,7 @@ def _noise(found: Sequence[Pair]) -> list[str]:
     again = [(pair.again, pair.table) for pair in found if pair.again is not None]
     if not again:
         return []
-    losers = sum(_is_slower(one, other) for one, other in again)
+    losers = sum(is_slower(one, other) for one, other in again)
     wrong = sum(one > _SLOWER * other for one, other in again)
     return [
         f"How much of this is noise: in {len(again)} pairs the rebuild was measured twice, in the "
@@ -219,7 +234,7 @@ def _choices(found: Sequence[Pair]) -> str:
         )
     right = sum(pair.chose_right for pair in found)
     well = sum(pair.chose_well for pair in found)
-    beside = sum(p.following is None or not _is_slower(p.refresh, p.following) for p in found)
+    beside = sum(p.following is None or not is_slower(p.refresh, p.following) for p in found)
     others = "following the change, or a rebuild, takes, where these are other ways"
     if all(pair.anew is not None for pair in found):
         others = "the other one takes, following the change or computing the query anew"

@@ -89,10 +89,10 @@ def test_a_dag_is_told_without_the_ways_that_were_not_measured() -> None:
     assert "| lines | 0.50 | 0.50 | - | - |" in page
 
 
-def test_a_dag_is_told_beside_an_empty_merge_into_each_state_that_was_written() -> None:
-    ways = [*_samples(2.0), *_samples(8.0, way="table"), *_samples(1.5, way="empty")]
+def test_a_dag_is_told_beside_a_merge_of_one_row_into_each_state_that_was_written() -> None:
+    ways = [*_samples(2.0), *_samples(8.0, way="table"), *_samples(1.5, way="one row")]
     samples = [
-        {**sample, "models": {"lines": 0.5} | ({} if sample["way"] == "empty" else {"same": 0.1})}
+        {**sample, "models": {"lines": 0.5} | ({} if sample["way"] == "one row" else {"same": 0.1})}
         for sample in ways
     ]
     page = dag_page(samples)

@@ -102,6 +102,18 @@ def test_the_page_tells_why_refreshes_lose() -> None:
     assert "that lose," not in ratios_page(SLOWER), "computing anew was not measured"
 
 
+def test_the_choice_is_told_of_the_pairs_whose_both_ways_were_measured() -> None:
+    anew = {**SLOWER[0], "way": "anew", "seconds": 5.0, "how": "recompute (FASTER)"}
+    page = ratios_page([*FASTER, *SLOWER, anew])
+    assert "Of 2 pairs of query and change 1 take no more time" in page
+    assert (
+        "All pairs together took 9 s by refreshes, 10 s by following, and 8 s by rebuilds" in page
+    )
+    of_one = page.partition("Both ways of a refresh were measured in 1 of these pairs")[2]
+    assert "The choice was right in 0 (0 %)" in of_one
+    assert "took 8 s by refreshes, 9 s by following, 5 s by computing anew, and 4 s by" in of_one
+
+
 def test_each_way_comes_as_often_before_another_as_after_it() -> None:
     ways = ("refresh", "following", "anew", "table")
     turns = [in_turn(turn, ways) for turn in range(8)]

@@ -1,0 +1,2 @@
+{{ config(materialized='idle') }}
+select 1 as one
