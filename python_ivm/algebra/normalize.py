@@ -37,9 +37,9 @@ def order_limited_rows(plan: Node) -> Node:
         while isinstance(below, (nodes.Project, nodes.Filter)):
             path.append(below)
             below = below.input
-        if not isinstance(below, nodes.Sort) or _limits(below):
+        if not isinstance(below, nodes.Sort) or not below.order:
             return node
-        rows: Node = below.input
+        rows: Node = below if _limits(below) else below.input
         mapping: dict[ColumnRef, exp.Expr] = {c: c.expression() for c in below.schema}
         for step in reversed(path):
             if isinstance(step, nodes.Filter):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
+from python_ivm.refresh.metadata.versions import with_schemas
 from python_ivm.refresh.metadata.warehouse import Warehouse
 from python_ivm.sources.history import (
     Change,
@@ -79,7 +80,9 @@ def pending(
     behind = newest.version - bookmark.version
     if not 0 <= behind < _MOST:
         return Pending(name, bookmark.version, newest.version, by=by)
-    commits = [c for c in warehouse.history(parts, behind + 1) or () if c.version <= newest.version]
+    found = warehouse.history(parts, behind + 1) or ()
+    commits = [c for c in found if c.version <= newest.version]
+    commits = list(with_schemas(warehouse, parts, commits))
     own = next((c for c in commits if c.version == bookmark.version), None)
     if own is None or not is_commit_of(own, bookmark):
         return Pending(name, bookmark.version, newest.version, by=by)

@@ -227,6 +227,10 @@ class SimulatedWarehouse:
         """The functions that users made."""
         return self._warehouse.user_functions(schema)
 
+    def setting(self, key: str) -> str | None:
+        """A setting of the session."""
+        return self._warehouse.setting(key)
+
     def enable_change_feed(self, parts: Name) -> None:
         """Only note that a run would switch it on."""
         self._switched_on.add(_key(parts))

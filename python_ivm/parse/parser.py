@@ -39,6 +39,10 @@ _AS_WRITTEN = frozenset(
 )  # fmt: skip
 
 _BEFORE_NAMES = (TokenType.ALIAS, TokenType.DOT, TokenType.COLON)
+_VALUES = frozenset(
+    {TokenType.NULL, TokenType.TRUE, TokenType.FALSE, TokenType.CURRENT_DATE,
+     TokenType.CURRENT_TIMESTAMP, TokenType.CURRENT_USER}
+)  # fmt: skip
 _FIRST, _LAST = (TokenType.L_PAREN, TokenType.COMMA), (TokenType.R_PAREN, TokenType.COMMA)
 
 
@@ -57,7 +61,8 @@ def essence(sql: str) -> str:
         )
         is_name = token.token_type in _AS_WRITTEN or before in _BEFORE_NAMES
         # A column of a keyword's name is a field's name where a struct is made of it.
-        is_name = is_name or (structs[-1:] == [True] and before in _FIRST and after in _LAST)
+        of_struct = structs[-1:] == [True] and token.token_type not in _VALUES
+        is_name = is_name or (of_struct and before in _FIRST and after in _LAST)
         is_call = token.token_type is TokenType.VAR and after is TokenType.L_PAREN
         words.append(word if is_name and not is_call else word.upper())
         if token.token_type is TokenType.L_PAREN:

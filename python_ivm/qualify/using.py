@@ -11,7 +11,8 @@ from functools import cache
 from sqlglot import exp
 
 from python_ivm.algebra.conditions import conjuncts
-from python_ivm.parse.trees import from_items, nodes_in
+from python_ivm.errors import NotYetImplemented
+from python_ivm.parse.trees import from_items, nodes_in, position
 from python_ivm.qualify.relations import Relations
 
 
@@ -23,7 +24,40 @@ def note_merges(tree: exp.Query) -> None:
     """
     for join in tree.find_all(exp.Join):
         join.meta["merges"] = bool(join.args.get("using")) or join.method == "NATURAL"
+    _refuse_named_like_a_key(tree)
     _show_fields_of_merged_columns(tree)
+
+
+def _refuse_named_like_a_key(tree: exp.Query) -> None:
+    """Refuse ``max(k)`` behind a GROUP BY of which an output is named ``k``, too.
+
+    sqlglot takes the column for the output, whose expression it writes there.
+
+    Raises:
+        NotYetImplemented: At the first such column.
+    """
+    for select in tree.find_all(exp.Select):
+        joins = [join for join in select.args.get("joins") or [] if join.meta["merges"]]
+        merged = {name.name.lower() for join in joins for name in join.args.get("using") or ()}
+        every = any(join.method == "NATURAL" for join in joins)
+        outputs = {
+            item.alias.lower()
+            for item in select.selects
+            if isinstance(item, exp.Alias)
+            and not isinstance(item.this, exp.Column)
+            and item.find(exp.AggFunc) is None
+        }
+        for column in nodes_in(select, exp.Column, "having", "qualify", "order"):
+            name = column.name.lower()
+            if column.table or name not in outputs or not (every or name in merged):
+                continue
+            if column.find_ancestor(exp.AggFunc) is not None:
+                raise NotYetImplemented(
+                    f"An aggregate of {name}, which a join merges and an output is named like",
+                    operator="USING",
+                    hint="Qualify the column with its table.",
+                    **position(column.this),
+                )
 
 
 def note_written(tree: exp.Query) -> None:

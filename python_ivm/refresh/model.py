@@ -97,7 +97,7 @@ class Model:
         self.named: list[TableReference] = []
         self.unread: NotParsed | None = None
         self.request = request = replace(request, sql=without_terminator(request.sql))
-        refuse_substitution(request.sql)
+        refuse_substitution(request.sql, warehouse.setting)
         try:
             parsed = parse(request.sql)
             refuse_other_reading(request.sql, request.settings, warehouse.doubles_quotes)

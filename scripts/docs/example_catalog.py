@@ -112,9 +112,17 @@ class Catalog:
         """As since Spark 4.0."""
         return True
 
-    def user_functions(self) -> Sequence[str]:
+    def is_partitioned(self, parts: tuple[str, ...]) -> bool:
+        """No table has partitions."""
+        return False
+
+    def user_functions(self, schema: tuple[str, ...] | None = None) -> Sequence[str]:
         """None."""
         return ()
+
+    def setting(self, key: str) -> str | None:
+        """None is set."""
+        return None
 
     def enable_change_feed(self, parts: tuple[str, ...]) -> None:
         """Nothing to do."""

@@ -50,7 +50,6 @@ def test_a_commit_of_the_history(
 @pytest.mark.parametrize(
     ("parameters", "new_schema"),
     [
-        # Newer Delta says it.
         ({"mode": "Overwrite", "canOverwriteSchema": "true", "partitionBy": "[]"}, True),
         ({"mode": "Overwrite", "canOverwriteSchema": "false", "partitionBy": '["p"]'}, False),
         # Older ones, and other writers, do not: with the same partitions as before, or others.
@@ -63,14 +62,28 @@ def test_a_commit_of_the_history(
     ],
 )
 @pytest.mark.parametrize("thrift", [False, True], ids=["a map", "text, as Thrift"])
+@pytest.mark.parametrize("engine", ["Apache-Spark/3.5.5 Delta-Lake/3.3.2", "delta-rs:1.0", None])
 def test_whether_a_write_may_have_changed_the_partitions(
-    parameters: dict[str, str], new_schema: bool | None, thrift: bool
+    parameters: dict[str, str], new_schema: bool | None, thrift: bool, engine: str | None
 ) -> None:
     pairs = ",".join(f'"{name}":"{value}"' for name, value in parameters.items())
     sent = f"{{{pairs}}}" if thrift else parameters
-    row = commit(operation="WRITE", operationParameters=sent, operationMetrics={})
+    row = commit(
+        operation="WRITE", operationParameters=sent, operationMetrics={}, engineInfo=engine
+    )
     (found,) = SparkWarehouse(lambda sql: [row]).history(("s", "x"), 1) or ()
     assert found.new_schema is new_schema
+
+
+@pytest.mark.parametrize(("allowed", "new"), [({}, False), ({"canOverwriteSchema": "true"}, True)])
+def test_newer_delta_says_only_that_a_write_may_change_the_partitions(
+    allowed: dict[str, str], new: bool
+) -> None:
+    parameters = {"mode": "Overwrite", "partitionBy": '["p"]', **allowed}
+    engine = "Apache-Spark/4.2.0 Delta-Lake/4.4.0"
+    row = commit(operation="WRITE", operationParameters=parameters, engineInfo=engine)
+    (found,) = SparkWarehouse(lambda sql: [row]).history(("s", "x"), 1) or ()
+    assert found.new_schema is new
 
 
 def test_a_refresh_that_writes_all_rows_changes_no_partitions() -> None:

@@ -110,5 +110,5 @@ def test_the_readme_has_the_figures_of_the_ratios() -> None:
     assert f"For {sum(p.loses for p in one)}, a sixth" in readme
     forced = [p for p in one if p.loses and p.forced is not None]
     noise = sum(not is_slower(p.forced, p.table) for p in forced if p.forced is not None)
-    assert "About half of these are noise" in readme
+    assert "measured twice about half are noise" in readme
     assert 0.4 < noise / len(forced) < 0.6

@@ -86,6 +86,7 @@ class Lake:
         self.views: dict[str, SourceView] = {}
         self.kept: dict[str, dict[str, str]] = {}
         self.partitioned: set[str] = set()
+        self.given: dict[str, str] = {}
         self.functions_of: dict[str, Sequence[str]] = {}
         self.models: dict[str, str] = {}
         self.now = instant("2024-05-01 12:00:00")
@@ -97,7 +98,7 @@ class Lake:
         self._translated: dict[str, str] = {}
         self.size_of: Callable[[str], int | None] = lambda name: None
         self.milliseconds = 0
-        self.between_commits = 3_600_000
+        self.between_commits = 3_600_001
 
     # -- sources ---------------------------------------------------------------------------
 
@@ -278,7 +279,8 @@ class Lake:
         text = statement.split(" AS\n", 1)[1]
         columns = self.describe(text)
         names = tuple(name for name, _ in columns)
-        self.views[model] = SourceView(text, ("spark_catalog", "s"), dict(columns), names)
+        kept = {"spark.sql.ansi.enabled": str(self.ansi).lower()}
+        self.views[model] = SourceView(text, ("spark_catalog", "s"), dict(columns), names, kept)
 
     def _rewrite(self, state: str, sql: str) -> None:
         """Write the rows of ``INSERT OVERWRITE t BY NAME q``, which may read what it replaces."""
@@ -488,6 +490,10 @@ class Lake:
     def user_functions(self, schema: tuple[str, ...] | None = None) -> Sequence[str]:
         """What a test says that users made."""
         return self.functions if schema is None else self.functions_of.get(schema[-1], ())
+
+    def setting(self, key: str) -> str | None:
+        """What a test says that is set."""
+        return self.given.get(key)
 
     def enable_change_feed(self, parts: tuple[str, ...]) -> None:
         """Nothing to do."""

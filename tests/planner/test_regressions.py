@@ -1152,6 +1152,10 @@ def test_a_limit_behind_parentheses_inside_of_a_query(xy: Lake, sql: str) -> Non
         "(select v from (select i, v from s.x order by v desc) where i > 0 limit 2) q",
         "select i from s.x "
         "where v in (select v from (select v from s.x order by v desc) q limit 1)",
+        "select * from (select i, v from s.x order by v desc limit 3) q limit 1",
+        "select * from (select i, v from s.x order by v desc limit 3) q offset 1",
+        "select * from (select i, v from s.x order by v desc offset 1) q limit 1",
+        "select v from (select i, v from s.x order by v desc limit 3) q where i < 2 limit 1",
     ],
 )
 def test_a_limit_takes_the_first_rows_of_an_ordered_subquery(xy: Lake, sql: str) -> None:
@@ -1177,3 +1181,19 @@ def test_what_was_taken_for_a_bug_of_the_planner(xy: Lake, sql: str) -> None:
     view = View(xy, sql)
     changed(xy)
     view.refresh()
+
+
+def test_an_aggregate_of_a_merged_column_that_a_key_is_named_like_is_left_to_spark(
+    xy: Lake,
+) -> None:
+    """HAVING compared the output with 1, and not the column."""
+    sql = (
+        "select i % 2 as i, count(*) as n from s.x join s.y using (i) "
+        "group by i % 2 having max(i) > 1"
+    )
+    refresh = xy.run("m", sql)
+    assert refresh.reason == "NOT_YET_IMPLEMENTED"
+    assert "Qualify the column" in refresh.explanation
+    xy.check("m")
+    assert xy.run("n", sql.replace("max(i)", "max(x.i)")).reason == "FIRST_BUILD"
+    xy.check("n")

@@ -56,11 +56,17 @@ _DEFAULTS: Mapping[str, str] = {
     "spark.sql.legacy.followThreeValuedLogicInArrayExists": "true",
     "spark.sql.legacy.integralDivide.returnBigint": "true",
     "spark.sql.legacy.javaCharsets": "false",
+    "spark.sql.legacy.decimal.retainFractionDigitsOnTruncate": "false",
+    "spark.sql.legacy.disableMapKeyNormalization": "false",
+    "spark.sql.legacy.json.allowEmptyString.enabled": "false",
+    "spark.sql.legacy.literal.pickMinimumPrecision": "true",
+    "spark.sql.legacy.negativeIndexInArrayInsert": "false",
     "spark.sql.legacy.nullInEmptyListBehavior": "",
     "spark.sql.legacy.percentileDiscCalculation": "false",
     "spark.sql.legacy.sizeOfNull": "true",
     "spark.sql.legacy.statisticalAggregate": "false",
     "spark.sql.legacy.timeParserPolicy": "corrected",
+    "spark.sql.legacy.truncateForEmptyRegexSplit": "false",
     "spark.sql.legacy.typeCoercion.datetimeToString.enabled": "false",
 }
 """What decides about the result of some queries, with Spark's default in lower case. It counts only
@@ -116,7 +122,9 @@ def other_setting(kept: Mapping[str, str], settings: Mapping[str, str]) -> str |
         if not _may_decide(key) and key in made and made[key] != value:
             return key
     then, now = other_than_defaults(made), other_than_defaults(settings)
-    return next((key for key in {**then, **now} if then.get(key) != now.get(key)), None)
+    # Of one whose default is not known, the view may have it; and static ones no view keeps.
+    compared = [*then, *(key for key in now if key in _DEFAULTS)]
+    return next((key for key in compared if then.get(key) != now.get(key)), None)
 
 
 def refuse_other_reading(

@@ -50,7 +50,7 @@ def check_user_functions(query: exp.Expr, made: Collection[str], promised: Colle
 def named_alone(query: exp.Expr) -> set[str]:
     """The functions, in lower case, that a query names without a schema and that may be a user's.
 
-    They are those that are not known to be Spark's own.
+    They are those that sqlglot does not know, some of Spark's own among them.
     """
     named = (node for node in query.find_all(exp.Anonymous) if not _schema(node))
     return {node.name.lower() for node in named}

@@ -103,6 +103,10 @@ class CachedWarehouse:
         """How the engine reads a doubled quote."""
         return self._ask(self._warehouse.doubles_quotes)
 
+    def setting(self, key: str) -> str | None:
+        """A setting of the session."""
+        return self._ask(lambda: self._warehouse.setting(key))
+
     def enable_change_feed(self, parts: tuple[str, ...]) -> None:
         """Switch it on, which is a commit."""
         self._ask(lambda: self._warehouse.enable_change_feed(parts))

@@ -105,7 +105,7 @@ def change_since(
         limit = newest_commit.version - bookmark.version + 1
         commits = warehouse.history(parts, limit) or []
         commits = [c for c in commits if c.version >= bookmark.version]
-    change = since(parts, bookmark, _with_schemas(warehouse, parts, commits))
+    change = since(parts, bookmark, with_schemas(warehouse, parts, commits))
     if change is None:
         return Reason(
             "SOURCE_RECREATED",
@@ -135,7 +135,7 @@ def seen_since(
     if newest_commit is not None and newest_commit.version >= seen.version:
         found = warehouse.history(table.parts, newest_commit.version - before.version + 1) or ()
         commits = [c for c in found if before.version <= c.version <= seen.version]
-    change = since(table.parts, before, _with_schemas(warehouse, table.parts, commits))
+    change = since(table.parts, before, with_schemas(warehouse, table.parts, commits))
     if change is None or change.post.version != seen.version:
         return Reason(
             "SOURCE_RECREATED",
@@ -145,7 +145,7 @@ def seen_since(
     return seen_until(change, seen.until)
 
 
-def _with_schemas(
+def with_schemas(
     warehouse: Warehouse, parts: tuple[str, ...], commits: Sequence[Commit]
 ) -> Sequence[Commit]:
     """A table's commits, with whether overwrites gave it other columns or partitions.

@@ -73,5 +73,8 @@ class Warehouse(Protocol):
             schema: In which they are named, maybe with its catalog; None is the session's.
         """
 
+    def setting(self, key: str) -> str | None:
+        """The value that somebody gave a setting of the session; None if nobody did."""
+
     def enable_change_feed(self, parts: tuple[str, ...]) -> None:
         """Switch a source's change feed on."""

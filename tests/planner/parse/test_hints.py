@@ -51,8 +51,8 @@ def test_a_name_is_another_one_in_another_case_though_it_is_a_keyword(one: str, 
 
 
 def test_keywords_and_functions_are_the_same_in_any_case() -> None:
-    one = "select Struct(case when a then NULL end), MIN(Date) from s.x order by 1 desc"
-    other = "SELECT STRUCT(CASE when a then null END), min(date) FROM s.x ORDER BY 1 DESC"
+    one = "select Struct(case when a then NULL end, null, True), MIN(Date) from s.x order by 1"
+    other = "SELECT STRUCT(CASE when a then null END, NULL, true), min(date) FROM s.x ORDER BY 1"
     assert essence(one) == essence(other)
 
 

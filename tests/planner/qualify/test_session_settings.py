@@ -90,6 +90,9 @@ def test_settings_count_that_are_not_known_yet() -> None:
         ({"spark.sql.legacy.sizeOfNull": "true"}, {}, None),
         ({}, {"spark.sql.legacy.javaCharsets": "true"}, "javaCharsets"),
         ({"spark.sql.adaptive.enabled": "false"}, {}, None),
+        # A default that is not known, and a static one, which no view keeps.
+        ({}, {"spark.sql.legacy.sessionInitWithConfigDefaults": "true"}, None),
+        ({"spark.sql.legacy.ofTheFuture": "true"}, {}, "ofTheFuture"),
     ],
 )
 def test_under_which_other_setting_a_view_was_made(

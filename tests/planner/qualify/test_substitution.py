@@ -8,6 +8,8 @@ from python_ivm.errors import Unsupported
 from python_ivm.qualify.checks.substitution import refuse_substitution
 from tests.planner.lake import Lake
 
+SWITCH = "spark.sql.variable.substitute"
+
 
 @pytest.mark.parametrize(
     "sql",
@@ -19,8 +21,9 @@ from tests.planner.lake import Lake
     ],
 )
 def test_a_setting_in_a_text_is_refused(sql: str) -> None:
-    with pytest.raises(Unsupported, match="Spark puts the value of a setting for"):
-        refuse_substitution(sql)
+    with pytest.raises(Unsupported, match="Spark puts a value for"):
+        refuse_substitution(sql, lambda key: None if key == SWITCH else "EU")
+    refuse_substitution(sql, lambda key: "false" if key == SWITCH else "EU")
 
 
 @pytest.mark.parametrize(
@@ -31,11 +34,17 @@ def test_a_setting_in_a_text_is_refused(sql: str) -> None:
     ],
 )
 def test_other_braces_are_texts(sql: str) -> None:
-    refuse_substitution(sql)
+    refuse_substitution(sql, lambda key: None if key == SWITCH else "EU")
+
+
+def test_what_no_setting_is_named_like_is_a_text() -> None:
+    sql = "select regexp_replace(a, '(?<y>[0-9]+)-', '${y}/'), concat('${', a, '}') from s.x"
+    refuse_substitution(sql, lambda key: None)
 
 
 def test_the_error_tells_where_and_how_else(lake: Lake) -> None:
     lake.create("x", {"v": "int"}, [(1,)])
+    lake.given["spark.app.region"] = "EU"
     with pytest.raises(Unsupported) as refused:
         lake.run("m", "select v\nfrom s.x where '${spark.app.region}' = 'EU'")
     assert (refused.value.line, refused.value.column) == (2, 17)

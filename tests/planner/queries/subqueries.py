@@ -86,7 +86,7 @@ class Subqueries(Expressions):
         outer = [c for c in scope if c.type in COMPARED and "." in c.ref]
         kind = self.pick("exists", "not exists", "in", "in", "not in", "scalar", "scalar", "tuple")
         if not outer or "exists" in kind:
-            return f"{'not ' if kind.startswith('not') else ''}exists ({self.asked(scope)})"
+            return f"{'not ' if kind.startswith('not') else ''}exists ({self.existence(scope)})"
         column = self.pick(*outer)
         if kind == "scalar":
             compared = self.pick("<", "=", ">=", "<>")
@@ -108,7 +108,7 @@ class Subqueries(Expressions):
             asked = f"({asked}) order by asked nulls first limit {self.some(0, 3)}"
         return f"{column.ref} {kind} ({asked})"
 
-    def asked(self, scope: list[Column]) -> str:
+    def existence(self, scope: list[Column]) -> str:
         """A subquery of which only counts whether it has a row."""
         text, columns = self.rows(scope)
         shown = self.pick(*columns).ref

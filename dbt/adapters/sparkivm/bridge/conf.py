@@ -57,7 +57,8 @@ class SessionConf:
         def read(session: Any) -> dict[str, str]:
             if not is_of_connect(session):
                 every = session._jsparkSession.conf().getAll().mkString(_NEXT)
-                return dict(pair.split(_ARROW, 1) for pair in every.split(_NEXT) if pair)
+                pairs = [pair for pair in every.split(_NEXT) if _ARROW in pair]
+                return dict(pair.split(_ARROW, 1) for pair in pairs)
             known = getattr(session.conf, "getAll", None)  # since PySpark 4.0
             if known is not None:
                 return dict(known)
@@ -108,7 +109,7 @@ class StatementConf:
 USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 """What Delta keeps with a commit that is made while this is set."""
 
-_NEXT, _ARROW = "\u0001", " -> "
+_NEXT, _ARROW = "\u0001\u0002", " -> "
 """What stands between a Scala map's pairs, if it is asked for, and between key and value."""
 
 _UNDEFINED = "<undefined>"

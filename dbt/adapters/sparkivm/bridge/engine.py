@@ -21,12 +21,14 @@ class Engine:
     Attributes:
         doubles_quotes: Whether two quotes inside a text are one of its characters; None until
             somebody asks.
+        functions: The functions that users made, by the schemas of views that were asked about.
     """
 
     def __init__(self) -> None:
         """Believe in everything."""
         self._missing: set[Ability] = set()
         self.doubles_quotes: bool | None = None
+        self.functions: dict[tuple[str, ...], list[str]] = {}
 
     def can(self, ability: Ability) -> bool:
         """Whether it is not known to be missing."""

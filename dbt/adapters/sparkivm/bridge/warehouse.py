@@ -6,6 +6,7 @@ import datetime as dt
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any, Protocol, TypeVar
 
 from dbt_common.exceptions import DbtRuntimeError
@@ -48,6 +49,8 @@ _AT_ONCE = 8
 _ON = re.compile(rf'"{re.escape(CHANGE_FEED)}"\s*:\s*"?true', re.IGNORECASE)
 _PAIR = re.compile(r'"(\w+)":"(.*?)"(?=,"\w+":"|\}$)')
 _OVERWRITES = ("Overwrite", "Complete")
+_DELTA = re.compile(r"Delta-Lake/(\d+)\.(\d+)")
+_LOGS_NEW_SCHEMAS = (4, 1)
 _NONE = "[]"
 _CUT_OFF = re.compile(r"\.\.\. \d+ more fields")
 
@@ -213,7 +216,8 @@ class SparkWarehouse:
 
         It fails where a file is gone: no rows would mean that nothing changed.
         """
-        with exact(self._conf), executed(self._conf, execution):
+        reads = not sql.startswith("EXPLAIN")
+        with exact(self._conf) if reads else nullcontext(), executed(self._conf, execution):
             return [list(row.values()) for row in self._query(sql)]
 
     def doubles_quotes(self) -> bool:
@@ -225,12 +229,21 @@ class SparkWarehouse:
 
     def user_functions(self, schema: tuple[str, ...] | None = None) -> Sequence[str]:
         """The functions that users made and that can be named without a schema."""
-        where = f" IN {quoted_name(schema)}" if schema else ""
-        rows = self._ask(f"SHOW USER FUNCTIONS{where}", "MISSING_CATALOG_ABILITY")
+        if schema is not None:
+            if schema not in self._engine.functions:
+                shown = f"SHOW USER FUNCTIONS IN {quoted_name(schema)}"
+                rows = self._ask(shown, "MISSING_CATALOG_ABILITY", "SCHEMA_NOT_FOUND") or []
+                self._engine.functions[schema] = _function_names(rows)
+            return self._engine.functions[schema]
+        rows = self._ask("SHOW USER FUNCTIONS", "MISSING_CATALOG_ABILITY")
         if rows is None:  # only the session's own, in a catalog that has none
             rows = self._query(f"SHOW USER FUNCTIONS IN {SESSION_CATALOG}.default")
             rows = [row for row in rows if "." not in row["function"]]
-        return [row["function"].split(".")[-1].strip("`").lower() for row in rows]
+        return _function_names(rows)
+
+    def setting(self, key: str) -> str | None:
+        """The value that somebody gave a setting of the session."""
+        return self._conf.given(key)
 
     def enable_change_feed(self, parts: tuple[str, ...]) -> None:
         """Switch a source's change feed on, unless another model's thread has just done so."""
@@ -356,6 +369,10 @@ def of_server(value: Any) -> Any:
     return value.replace(tzinfo=dt.timezone.utc) if naive else value
 
 
+def _function_names(rows: list[Row]) -> list[str]:
+    return [row["function"].split(".")[-1].strip("`").lower() for row in rows]
+
+
 def _commit(row: Row) -> Commit:
     parameters = _map(row.get("operationParameters"))
     return Commit(
@@ -365,7 +382,7 @@ def _commit(row: Row) -> Commit:
         mode=str(parameters.get("mode") or parameters.get("outputMode") or ""),
         metrics=_map(row.get("operationMetrics")),
         user_metadata=row.get("userMetadata"),
-        new_schema=_new_schema(parameters, row.get("userMetadata")),
+        new_schema=_new_schema(row, parameters),
         feed=_feed(
             str(row.get("operation")),
             f"{parameters.get('properties')} {row.get('operationParameters')}",
@@ -373,18 +390,20 @@ def _commit(row: Row) -> Commit:
     )
 
 
-def _new_schema(parameters: Mapping[str, Any], user_metadata: str | None) -> bool | None:
+def _new_schema(row: Row, parameters: Mapping[str, Any]) -> bool | None:
     """Whether a write may have changed columns or partitions; None if partitions tell.
 
-    Older Delta, and other writers, do not log it. A refresh never does it; nor does a write that
-    replaces what a predicate says.
+    Delta logs since 4.1 that it may have; older ones, and other writers, do not. A refresh never
+    does it; nor does a write that replaces what a predicate says.
     """
     allowed = parameters.get("canOverwriteSchema")
-    if allowed is not None:
+    delta = _DELTA.search(str(row.get("engineInfo")))
+    logs = delta is not None and (int(delta[1]), int(delta[2])) >= _LOGS_NEW_SCHEMAS
+    if allowed is not None or (logs and "mode" in parameters):
         return str(allowed).lower() == "true"
     overwrites = (parameters.get("mode") or parameters.get("outputMode")) in _OVERWRITES
-    predicate = parameters.get("predicate", _NONE)
-    if not overwrites or predicate != _NONE or is_bookmark(user_metadata):
+    predicate = parameters.get("predicate") or _NONE
+    if not overwrites or predicate != _NONE or is_bookmark(row.get("userMetadata")):
         return False
     return None if parameters.get("partitionBy") == _NONE else True
 
