@@ -86,7 +86,7 @@ class Lake:
         self.views: dict[str, SourceView] = {}
         self.kept: dict[str, dict[str, str]] = {}
         self.partitioned: set[str] = set()
-        self.given: dict[str, str] = {}
+        self.session_settings: dict[str, str] = {}
         self.functions_of: dict[str, Sequence[str]] = {}
         self.models: dict[str, str] = {}
         self.now = instant("2024-05-01 12:00:00")
@@ -493,7 +493,7 @@ class Lake:
 
     def setting(self, key: str) -> str | None:
         """What a test says that is set."""
-        return self.given.get(key)
+        return self.session_settings.get(key)
 
     def enable_change_feed(self, parts: tuple[str, ...]) -> None:
         """Nothing to do."""

@@ -44,7 +44,7 @@ def test_what_no_setting_is_named_like_is_a_text() -> None:
 
 def test_the_error_tells_where_and_how_else(lake: Lake) -> None:
     lake.create("x", {"v": "int"}, [(1,)])
-    lake.given["spark.app.region"] = "EU"
+    lake.session_settings["spark.app.region"] = "EU"
     with pytest.raises(Unsupported) as refused:
         lake.run("m", "select v\nfrom s.x where '${spark.app.region}' = 'EU'")
     assert (refused.value.line, refused.value.column) == (2, 17)
