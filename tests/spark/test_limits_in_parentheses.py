@@ -16,7 +16,6 @@ QUERIES = (
     "select k from r where v in ((select v from s) order by v limit 1)",
     "select k from r where v in ((select v from s) limit 0)",
     "select k, ((select max(v) from s) limit 0) as most from r",
-    "select k from r where exists (select distinct max(v) from s where s.k = r.k)",
     "select k from r where exists (select count(*) from s where s.v > 99 limit 1)",
 )
 
