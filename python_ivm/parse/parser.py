@@ -177,20 +177,15 @@ def parse(sql: str) -> exp.Query:
 
 def _without_parentheses(query: exp.Subquery) -> exp.Expr:
     """The query in parentheses; what stands around them is a query of its own."""
-    around = {k: query.args[k] for k in _MODIFIERS if query.args.get(k)}
-    if not around:
-        inner = query.this
-        return _without_parentheses(inner) if isinstance(inner, exp.Subquery) else inner
-    for clause in around:
-        query.set(clause, None)
-    query.set("alias", exp.TableAlias(this=exp.to_identifier("in_parentheses")))
-    return exp.Select(**around).select("*").from_(query, copy=False)
+    _put_in_parentheses(query)
+    inner = query.this
+    return _without_parentheses(inner) if isinstance(inner, exp.Subquery) else inner
 
 
 def _put_in_parentheses(query: exp.Subquery) -> None:
     """Make ``(SELECT …) LIMIT 1`` inside of a query a query of its own, in place."""
     around = {k: query.args[k] for k in _MODIFIERS if query.args.get(k)}
-    if not around or not isinstance(query.this, exp.Query):
+    if not around or not isinstance(query.this, (exp.Query, exp.Values)):
         return
     for clause in around:
         query.set(clause, None)
