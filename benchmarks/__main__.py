@@ -20,7 +20,16 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import report
-from benchmarks.catalog import CHANGES, KINDS, QUERIES, RATIOS, SHARES, orders_changes
+from benchmarks.catalog import (
+    CHANGES,
+    KINDS,
+    QUERIES,
+    RATIOS,
+    SHARES,
+    Change,
+    Query,
+    orders_changes,
+)
 from benchmarks.figures import beside, each_under_each
 from benchmarks.large import large_page
 from benchmarks.models import ALL_OF_TPCDS, ALL_OF_TPCH
@@ -31,7 +40,14 @@ Samples = Sequence[Mapping[str, Any]]
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "benchmarks"
-PARTS = ("queries", "dag", "cold", "state", "fixed", "ratios", "cluster", "thrift", "tpcds")
+PARTS = (
+    *("queries", "dag", "cold", "state", "fixed", "layout"),
+    *("ratios", "cluster", "thrift", "tpcds"),
+)
+"""The last four are ratios, of other data or on another Spark."""
+
+_OWN_DATA = ("cluster", "layout", "state", "thrift", "tpcds")
+"""Parts with other data than the rest, or that change how it lies or which Spark has it."""
 
 
 def main() -> None:
@@ -43,7 +59,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="sparkivm-bench-", dir=given.temporary) as place:
         for scale in given.scales:
             for part in given.parts:
-                data = part if part in ("cluster", "state", "thrift", "tpcds") else "tpch"
+                data = part if part in _OWN_DATA else "tpch"
                 _child(given, part, scale, Path(place) / f"{data}-sf{scale:g}")
     _compare_scales(given.results)
 
@@ -168,6 +184,14 @@ def _dag(given: argparse.Namespace, part: str, scale: float, found: Found) -> It
     yield from dag.run(place, given.rounds, given.threads, given.shares, stock)
 
 
+def _layout(given: argparse.Namespace, part: str, scale: float, found: Found) -> Iterator[Samples]:
+    from benchmarks import layout
+    from benchmarks.workspace import Workspace
+
+    place = Workspace(given.folder, scale)
+    yield from layout.run(place, *_queries_and_changes(given), given.rounds)
+
+
 def _ratios(given: argparse.Namespace, part: str, scale: float, found: Found) -> Iterator[Samples]:
     from benchmarks import cluster, models, orders, thrift
     from benchmarks.ratios import AGAIN, SETTINGS, WAYS, Ratios
@@ -210,8 +234,7 @@ def _queries(given: argparse.Namespace, part: str, scale: float, found: Found) -
     from benchmarks.queries import Queries
     from benchmarks.workspace import Workspace
 
-    chosen = [query for query in QUERIES if query.name in given.only]
-    changes = [change for change in CHANGES if change.option in given.changes]
+    chosen, changes = _queries_and_changes(given)
     order = each_under_each([q.name for q in QUERIES], [change.name for change in CHANGES])
     kept = _kept(given.results, part, scale, found) if given.add else []
     place, stock = Workspace(given.folder, scale), not given.without_stock
@@ -220,10 +243,18 @@ def _queries(given: argparse.Namespace, part: str, scale: float, found: Found) -
         yield beside(kept, queries.samples, order)
 
 
+def _queries_and_changes(given: argparse.Namespace) -> tuple[list[Query], list[Change]]:
+    return (
+        [query for query in QUERIES if query.name in given.only],
+        [change for change in CHANGES if change.option in given.changes],
+    )
+
+
 _MEASURES: Mapping[str, Callable[[argparse.Namespace, str, float, Found], Iterator[Samples]]] = {
     "cold": _cold,
     "dag": _dag,
     "fixed": _fixed,
+    "layout": _layout,
     "queries": _queries,
     "state": _state,
 }

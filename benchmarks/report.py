@@ -22,6 +22,7 @@ from benchmarks.figures import (
 )
 from benchmarks.fixed_page import PARTS, fixed_page
 from benchmarks.large_state_page import state_page
+from benchmarks.layout_page import layout_page
 from benchmarks.ratios_page import ratios_csv, ratios_page
 
 STEPS = ("source", "scan", "rewrite")
@@ -50,6 +51,7 @@ def write(results: Path, part: str, scale: float, found: Mapping[str, Any]) -> N
         "cold": (cold_page, plots.ways),
         "state": (state_page, None),
         "fixed": (fixed_page, None),
+        "layout": (layout_page, None),
         "ratios": (ratios_page, plots.heat_maps),
         "cluster": (ratios_page, plots.heat_maps),
         "thrift": (ratios_page, plots.heat_maps),
@@ -102,6 +104,7 @@ TITLES = {
     "cold": "`dbt run` of one model, in a fresh process",
     "state": "Refresh of a state as large as its source",
     "fixed": "What a refresh takes at least",
+    "layout": "What clustering a table gains",
     "ratios": "Refresh ÷ rebuild of TPC-H's queries, by how many orders changed",
     "cluster": "Refresh ÷ rebuild of TPC-H's queries on a cluster of two workers",
     "thrift": "Refresh ÷ rebuild of TPC-H's queries by a Thrift server",

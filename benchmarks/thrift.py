@@ -38,7 +38,7 @@ def served(workspace: Workspace) -> Iterator[None]:
     """Serve a workspace's session of these settings; all targets of its profile reach it so."""
     context = workspace.session.sparkContext
     server = context._jvm.org.apache.spark.sql.hive.thriftserver.HiveThriftServer2
-    started = server.startWithContext(workspace.session._jsparkSession, False)
+    started = server.startWithSparkSession(workspace.session._jsparkSession, False)
     place = {"host": HOST, "port": context._jsc.hadoopConfiguration().getInt(_PORT, 0)}
     profiles = workspace.project / "profiles.yml"
     read = yaml.safe_load(profiles.read_text())

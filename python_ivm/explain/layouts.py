@@ -14,6 +14,10 @@ from python_ivm.state.layout import STATE, Layout
 from python_ivm.state.storage import CLUSTERS, Visible, columns_clause
 
 _MIB = 2**20
+_DELTAS_FILE_BYTES = 2**30
+"""The size of file that Delta's OPTIMIZE aims at, unless it is told another."""
+_FILES = 1_000
+"""About how many files a large source gets: its log lists them all."""
 
 
 def layouts(keys: Collection[Key], model: Model, layout: Layout) -> str:
@@ -61,22 +65,43 @@ def _of_files(source: str, columns: Collection[str], model: Model, layout: Layou
         yield "So it is laid out by one of them; to cluster it by another one would lose that."
         return
     for column in known:
-        how = _clustering(source, column, model, layout)
+        if source == STATE or _is_state(source, model):
+            file, how = CLUSTERED_FILE_BYTES, _clustering_of_state(source, column, model, layout)
+        else:
+            file = _file_bytes(size)
+            how = _clustering(_name(source, model), column, file)
         if how:
-            where = (
-                f"one file of {_told(CLUSTERED_FILE_BYTES)}" if CLUSTERS in how else "one of them"
-            )
+            where = f"one file of {_told(file)}"
             yield f"If it were clustered by {column}, a value would lie in about {where}:"
             yield f"  {how}"
             return
 
 
-def _clustering(source: str, column: str, model: Model, layout: Layout) -> str:
-    """How to cluster a table; empty for a state's column that its view does not show."""
-    name = _name(source, model)
-    parts = model.statistics.parts(source) or ()
-    if source != STATE and QUERY not in model.warehouse.properties(parts):
-        return f"ALTER TABLE {name} CLUSTER BY {columns_clause((column,))}; OPTIMIZE {name} FULL"
+def _is_state(source: str, model: Model) -> bool:
+    """Whether a source is the state of another maintained model."""
+    return QUERY in model.warehouse.properties(model.statistics.parts(source) or ())
+
+
+def _file_bytes(size: int) -> int:
+    """The size of the files of a clustered source, in whole MiB: a thousand files, if it is large.
+
+    Delta's own aim is 1 GiB, so that a table of less would have one file, whatever it is clustered
+    by.
+    """
+    wanted = max(CLUSTERED_FILE_BYTES, min(size // _FILES, _DELTAS_FILE_BYTES))
+    return wanted // _MIB * _MIB
+
+
+def _clustering(name: str, column: str, file: int) -> str:
+    """How to cluster a source; the setting is of the session in which it is done."""
+    return (
+        f"ALTER TABLE {name} CLUSTER BY {columns_clause((column,))}; "
+        f"SET spark.databricks.delta.optimize.maxFileSize = {file}; OPTIMIZE {name} FULL"
+    )
+
+
+def _clustering_of_state(source: str, column: str, model: Model, layout: Layout) -> str:
+    """How to cluster a state; empty for a column that its view does not show."""
     shown = column
     if source == STATE:
         stored = Visible.of(layout).stored

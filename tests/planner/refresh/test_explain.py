@@ -107,8 +107,9 @@ def test_what_clustering_would_spare_is_told_by_the_files_statistics(
     assert (
         "  s.x: v\n"
         "    A value of v lies in 10 of its 10 files: 200 MiB.\n"
-        "    If it were clustered by v, a value would lie in about one of them:\n"
-        "      ALTER TABLE s.x CLUSTER BY (`v`); OPTIMIZE s.x FULL\n"
+        "    If it were clustered by v, a value would lie in about one file of 16 MiB:\n"
+        "      ALTER TABLE s.x CLUSTER BY (`v`); "
+        "SET spark.databricks.delta.optimize.maxFileSize = 16777216; OPTIMIZE s.x FULL\n"
         "  s.y: k\n"
         "    It has 1.0 MiB: too little for its layout to matter.\n"
     ) in by_v
@@ -119,6 +120,21 @@ def test_what_clustering_would_spare_is_told_by_the_files_statistics(
         "    A value of v lies in 10 of its 10 files: 200 MiB.\n"
         "    So it is laid out by one of them; to cluster it by another one would lose that.\n"
     ) in told(lake, by_both)
+
+
+@pytest.mark.parametrize(("gib", "file"), [(1, 16), (100, 102), (5_000, 1_024)])
+def test_a_large_source_is_clustered_in_about_a_thousand_files(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch, gib: int, file: int
+) -> None:
+    """By Delta's own setting one of less than a GiB would have one file, and nothing be skipped."""
+    for name in ("x", "y"):
+        lake.create(name, {"k": "int", "v": "bigint"}, [(1, 1)])
+    files = [DataFile(100_000, {"v": 0}, {"v": 999})] * 4
+    monkeypatch.setattr(lake, "files", lambda parts: files if parts[-1] == "x" else None)
+    lake.size_of = {"x": gib * 2**30}.get
+    text = told(lake, "select x.k, y.v as w from s.x join s.y on y.k = x.v").split(LAYOUTS)[1]
+    assert f"would lie in about one file of {file:,} MiB:\n" in text
+    assert f"optimize.maxFileSize = {file * 2**20};" in text
 
 
 @pytest.mark.parametrize(
