@@ -24,8 +24,10 @@ EXACT = frozenset(
 )  # fmt: skip
 """The value follows from the rows, in whatever order they come."""
 
-SUMS = frozenset({"avg", "mean", "sum", "try_avg", "try_sum"})
-"""Exact, but for arguments that are floating numbers."""
+AVERAGES = frozenset({"avg", "mean", "try_avg"})
+
+SUMS = AVERAGES | {"sum", "try_sum"}
+"""Exact, but for arguments that are floating numbers, and averages of large whole numbers."""
 
 ROUNDING = frozenset(
     {

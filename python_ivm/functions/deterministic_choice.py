@@ -37,6 +37,10 @@ _SYNONYMS: dict[str, type[exp.Expr]] = {
     "every": exp.LogicalAnd,
     "std": exp.Stddev,
 }
+_CHOOSING = frozenset(
+    {"any_value", "first", "first_value", "last", "last_value", "max_by", "min_by"}
+)
+"""Functions that give the value of one row."""
 _UNORDERED = frozenset({"sort_array", "array_sort", "size", "cardinality", "array_size"})
 """Functions that give the same for an array in any order, where they have one argument."""
 
@@ -59,7 +63,7 @@ class RowOrder:
     def of(calls: Iterable[exp.Expr]) -> RowOrder:
         """The order that a SELECT's aggregate calls share."""
         following: list[exp.Expr] = []
-        for call in calls:
+        for call in map(_without_distinct, calls):
             function = core(call)
             ordered = function_name(function) in ORDERED and not is_distinct(function)
             if ordered and call not in following:
@@ -108,6 +112,7 @@ def determined(
     Raises:
         NotYetImplemented: For an aggregate that the planner has no rule for.
     """
+    call = _without_distinct(call)
     function = core(call)
     name = function_name(function)
     if name not in MAINTAINED:
@@ -127,6 +132,8 @@ def determined(
 
     if name in _SYNONYMS:
         return whole(_SYNONYMS[name](this=given[0].copy()), within_group(call))
+    if name == "regr_count" and is_distinct(function):
+        return whole(exp.Count(this=given[0].copy()))
     if name == "regr_count":
         return whole(exp.Count(this=present(given[1], present(given[0], exp.Literal.number(1)))))
     if name == "count_if" and not is_distinct(function):
@@ -149,6 +156,26 @@ def determined(
     if name in ("listagg", "string_agg"):
         return whole(function.copy(), _list_order(function, within_group(call), order))
     return whole(function.copy(), within_group(call))
+
+
+def _without_distinct(call: exp.Expr) -> exp.Expr:
+    """A call that chooses a row without its DISTINCT, which changes nothing of the choice."""
+    function = core(call)
+    if function_name(function) not in _CHOOSING or not is_distinct(function):
+        return call
+    value, *others = arguments(function)[0].expressions
+    plain: exp.Expr
+    if isinstance(function, exp.Anonymous):
+        plain = spark_call(function.name, value, *others)
+    else:
+        plain = type(function)(this=value.copy())
+        if others == [exp.true()]:  # first(DISTINCT x, true)
+            plain = exp.IgnoreNulls(this=plain)
+    if function is call:
+        return plain
+    copied = call.copy()
+    core(copied).replace(plain)
+    return copied
 
 
 def _end(value: exp.Expr, is_first: bool, order: RowOrder, present_only: bool) -> exp.Expr:

@@ -72,6 +72,7 @@ class Relation:
             for row in self.all_rows
         ]
         text = json.dumps(rows, separators=(",", ":"), ensure_ascii=True)
+        text = text.replace("${", "\\u0024{")  # or Spark would put a setting's value there
         kind = f"array<struct<{struct}>>"
         given, schema = (exp.Literal.string(told).sql(dialect=DIALECT) for told in (text, kind))
         return f"SELECT INLINE(FROM_JSON({given}, {schema}))"

@@ -111,7 +111,10 @@ def _zero_over_no_rows(
         if isinstance(call, _TYPED_BY_ARGUMENT):
             kind = known.type_of(probe, call.this)
             certain = certain and kind.this is not exp.DType.UNKNOWN
-            numbers = numbers and kind.this in (*exp.DataType.NUMERIC_TYPES, exp.DType.BOOLEAN)
+            added = isinstance(call, (exp.Sum, exp.Avg))  # of texts they are doubles
+            texts = exp.DataType.TEXT_TYPES if added else ()
+            known_numbers = (*exp.DataType.NUMERIC_TYPES, exp.DType.BOOLEAN, *texts)
+            numbers = numbers and kind.this in known_numbers
     if not certain and any(isinstance(call, _COUNTS) for call in calls):
         raise _not_yet("PIVOT with a count beside an aggregate of unknown type", pivot)
     return not numbers

@@ -17,8 +17,18 @@ def literal(until: Until) -> exp.Expr:
     if until.kind == MICROSECONDS:
         number = exp.Literal.number(until.value)
         return exp.Anonymous(this="timestamp_micros", expressions=[number])
-    text: exp.Expr = exp.Literal.string(until.value)
-    return text if until.kind == "string" else exp.cast(text, until.kind, dialect=DIALECT)
+    if until.kind == "string":
+        return _text(str(until.value))
+    return exp.cast(exp.Literal.string(until.value), until.kind, dialect=DIALECT)
+
+
+def _text(value: str) -> exp.Expr:
+    """A text as it stands in a table: for ``${name}`` Spark would put a setting's value."""
+    first, *others = value.split("${")
+    parts = [first, *(f"{{{other}" for other in others)]
+    ends = ["$"] * len(others) + [""]
+    texts = [exp.Literal.string(part + end) for part, end in zip(parts, ends, strict=True)]
+    return texts[0] if len(texts) == 1 else exp.Concat(expressions=texts)
 
 
 def as_text(until: Until, value: exp.Expr) -> exp.Expr:

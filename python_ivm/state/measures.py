@@ -26,6 +26,7 @@ from python_ivm.state.totals import Total, WideAverage, WideTotal, average
 C = TypeVar("C", bound=Counter)
 
 _LONG = {"bigint", "long"}
+_SINGLE = {"float", "real"}
 _EXACT_PRODUCT = 27
 """The digits of a decimal that fit in 38 when it is multiplied by a count, which has 10."""
 _SAFE = re.compile(r"[^ ,;{}()\n\t=.`]+\Z")
@@ -95,10 +96,12 @@ class Measures:
             return self._share(Extremum(name, argument, kind == "min"))
         if isinstance(call, (exp.Sum, exp.Avg)) and not distinct:
             argument = _filtered(call.this, condition)
-            told = self.types.get(measure.name, "")
+            told = self.types.get(measure.name, "").strip().lower()
             sql_type = SqlType.of(told)
-            if isinstance(call, exp.Avg) and told.strip().lower() in _LONG:
+            if isinstance(call, exp.Avg) and told in _LONG:
                 return self._average_of_longs(argument)
+            if told in _SINGLE:  # as Spark adds it: a float times a count would be a float
+                argument = exp.cast(argument, "double")
             if _adds_up(call, sql_type):
                 return self._sum(call, argument, sql_type, wanted)
         if isinstance(call, (exp.LogicalAnd, exp.LogicalOr)):

@@ -1,9 +1,12 @@
-"""Floating-point sums below another operator, added up in one order.
+"""Floating-point sums below another operator, added up in one order; averages by exact sums.
 
 Spark adds the rows of a group in whatever order they come, so that the last digits of a sum differ
 from one computation to the next, and an old value could not be found again. A window function takes
 the rows of a partition one after the other: ordered by the values that are added, it gives the same
 sum whenever it is computed (docs/decisions/0015).
+
+An average of whole numbers adds doubles, too, which round from 2^53 on. Their exact sum is a
+decimal, in whatever order they come.
 """
 
 from __future__ import annotations
@@ -19,9 +22,11 @@ from python_ivm.algebra.walks import bottom_up
 from python_ivm.errors import NotYetImplemented
 from python_ivm.functions.aggregates import (
     APPROXIMATE,
+    AVERAGES,
     ROUNDING,
     SUMS,
     arguments,
+    condition,
     core,
     function_name,
     is_aggregate_call,
@@ -37,6 +42,7 @@ from python_ivm.functions.window_frames import (
 )
 from python_ivm.parse.parser import DIALECT
 from python_ivm.state.sum_types import SqlType, SumKind
+from python_ivm.state.totals import average
 
 Types = Mapping[str, Mapping[str, str]]
 
@@ -54,12 +60,46 @@ def in_order(plan: Node, types: Types) -> Node:
 
     def rule(node: Node) -> Node:
         if isinstance(node, Aggregate):
-            return _aggregate(node, types.get(node.relation, {}))
+            of = types.get(node.relation, {})
+            exact = tuple(_by_exact_sum(m, of.get(m.name, "")) for m in node.measures)
+            return _aggregate(replace(node, measures=exact), of)
         if isinstance(node, Window):
-            return _window(node, types.get(node.relation, {}))
+            of = types.get(node.relation, {})
+            exact = tuple(_by_exact_sum(f, of.get(f.name, "")) for f in node.functions)
+            return _window(replace(node, functions=exact), of)
         return node
 
     return bottom_up(plan, rule)
+
+
+def _by_exact_sum(named: Named, kind: str) -> Named:
+    """An average of whole numbers as their sum by their number; anything else as it is."""
+    call = named.expression
+    function = _function(call)
+    sql_type = SqlType.of(kind)
+    if function_name(function) not in AVERAGES or sql_type.kind is not SumKind.INTEGRAL:
+        return named
+    (value,) = arguments(function)
+    distinct = isinstance(value, exp.Distinct)
+    number = value.expressions[0] if distinct else value
+
+    def of(kind: type[exp.AggFunc], argument: exp.Expr) -> exp.Expr:
+        """The call with another function in the place of its own."""
+        other = kind(this=exp.Distinct(expressions=[argument]) if distinct else argument)
+        copied = call.copy()
+        if isinstance(copied, type(function)):
+            return other
+        _function(copied).replace(other)
+        return copied
+
+    total = of(exp.Sum, exp.cast(number.copy(), "decimal(20,0)"))
+    count = exp.func("nullif", of(exp.Count, number.copy()), exp.Literal.number(0))
+    return Named(named.name, average(total, count, sql_type))
+
+
+def _function(call: exp.Expr) -> exp.Expr:
+    """The aggregate function of a call, also of one over a window."""
+    return core(call.this if isinstance(call, exp.Window) else call)
 
 
 def _rounds(call: exp.Expr, kind: str) -> bool:
@@ -108,9 +148,20 @@ def _aggregate(node: Aggregate, types: Mapping[str, str]) -> Node:
 def _over(call: exp.Expr, partition: tuple[exp.Expr, ...], values: list[exp.Expr]) -> exp.Window:
     order = exp.Order(expressions=[exp.Ordered(this=v.copy(), nulls_first=True) for v in values])
     return exp.Window(
-        this=call.copy(), partition_by=[p.copy() for p in partition], order=order,
+        this=_unfiltered(call), partition_by=[p.copy() for p in partition], order=order,
         spec=everything(), over="OVER",
     )  # fmt: skip
+
+
+def _unfiltered(call: exp.Expr) -> exp.Expr:
+    """A call without its FILTER, which Spark 3.5 does not have over a window."""
+    where = condition(call)
+    if where is None:
+        return call.copy()
+    function = core(call).copy()
+    value = arguments(function)[0]
+    value.replace(exp.Case().when(where.copy(), value.copy()))
+    return function
 
 
 def _window(node: Window, types: Mapping[str, str]) -> Window:

@@ -40,6 +40,14 @@ MAINTAINED = (
     "on a.k = b.k where exists (select /*+ COALESCE(1) */ 1 from b where w > v)",
     "select v, (select max(w) from (select w from b where b.k = a.k order by w limit 1) q) as m "
     "from a where v in (select w from b where b.k <= a.k union all select 7)",
+    "select k, v, s, grouping_id() as i, count(*) as n from (select k, v, v + k as s from a) "
+    "group by grouping sets ((k), (v)), s",
+    "select k, max_by(distinct v, k) as m, first(distinct v) as f, any_value(distinct v) as y, "
+    "regr_count(distinct v, k) as r from a group by k",
+    "select * from (select k, string(v) as s, v as p from a) "
+    "pivot (sum(s) as t, count(*) as c for p in (5, 6))",
+    "select m, count(*) as n from (select k, avg(v) as m, avg(distinct v) filter (where k > 1) "
+    "as d from a group by k) group by m, d",
 )
 REBUILT = {
     "select to_json(struct(*)) as j from a": "NOT_YET_IMPLEMENTED",

@@ -8,10 +8,10 @@ from sqlglot import exp
 
 from python_ivm.algebra.columns import Named
 from python_ivm.bind.grouping.canonical import same
-from python_ivm.bind.grouping.grouping_sets import GroupingSets, expand
+from python_ivm.bind.grouping.grouping_sets import GroupingSets, expand, keys_in_order
 from python_ivm.errors import NotYetImplemented
 from python_ivm.functions.aggregates import has_aggregate, refuse_aggregates
-from python_ivm.parse.trees import position
+from python_ivm.parse.trees import has_grouping_sets, position
 
 
 def group_keys(
@@ -31,14 +31,12 @@ def group_keys(
     """
     if group.args.get("totals"):
         raise _not_yet("WITH TOTALS", group)
-    sets = expand(group)
     if group.args.get("all"):
         expressions = [e for _, e in selects if not has_aggregate(e)]
     elif any(isinstance(e, exp.Tuple) and not e.expressions for e in group.expressions):
         raise _not_yet("GROUP BY ()", group)
-    elif sets is not None:
-        listed = group.expressions if group.args.get("grouping_sets") else []
-        expressions = [bound(e) for members in (listed, *sets) for e in members]
+    elif has_grouping_sets(group):
+        expressions = [bound(e) for e in keys_in_order(group)]
     elif group.expressions:
         expressions = [bound(e) for e in group.expressions]
     else:

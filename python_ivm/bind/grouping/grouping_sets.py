@@ -30,18 +30,42 @@ def expand(group: exp.Group) -> Sets | None:
     """
     if not has_grouping_sets(group):
         return None
-    trailing = [
+    trailing = _trailing(group)
+    if trailing is not None:
+        return _of(trailing, trailing.expressions or group.expressions)
+    return [list(itertools.chain(*chosen)) for chosen in itertools.product(*_parts(group))]
+
+
+def keys_in_order(group: exp.Group) -> list[exp.Expr]:
+    """The keys of a GROUP BY with grouping sets, some twice, in the order of their bits.
+
+    ``grouping_id()`` without arguments has a bit for each: those of one construct after those of
+    the one before it.
+    """
+    trailing = _trailing(group)
+    if trailing is None:
+        return [key for part in _parts(group) for keys in part for key in keys]
+    sets = _of(trailing, trailing.expressions or group.expressions)
+    listed = group.expressions if group.args.get("grouping_sets") else []
+    return [*listed, *itertools.chain(*sets)]
+
+
+def _trailing(group: exp.Group) -> exp.Expr | None:
+    """What follows all keys without a comma: ``WITH ROLLUP``, ``WITH CUBE``, ``GROUPING SETS``."""
+    found: list[exp.Expr] = [
         construct
         for name in ("rollup", "cube", "grouping_sets")
         for construct in group.args.get(name) or []
     ]
-    plain = list(group.expressions)
-    if trailing:
-        (construct,) = trailing
-        own = construct.expressions or plain
-        return _of(construct, own)
-    parts = [_of(e, e.expressions) if isinstance(e, GROUPING_SETS) else [[e]] for e in plain]
-    return [list(itertools.chain(*chosen)) for chosen in itertools.product(*parts)]
+    return found[0] if found else None
+
+
+def _parts(group: exp.Group) -> list[Sets]:
+    """The grouping sets of each item of a GROUP BY."""
+    return [
+        _of(item, item.expressions) if isinstance(item, GROUPING_SETS) else [[item]]
+        for item in group.expressions
+    ]
 
 
 def has_only_keys(group: exp.Group | None) -> bool:

@@ -182,6 +182,12 @@ def test_rounds_and_steps_are_not_brought_together(
         graph.run("m", sql, options=Options.of(config))
 
 
+def test_a_text_is_no_reference_to_a_setting() -> None:
+    """By Thrift Spark put the setting, or the server's environment, in its place."""
+    told = Relation("v", (("a", ValueType("string")),), Counter({("${env:HOME} $ {b}",): 1}))
+    assert """[{"a":"\\\\u0024{env:HOME} $ {b}"}]""" in told.view()
+
+
 def test_names_of_columns_stay_names() -> None:
     told = Relation("v", (("a`b", ValueType("int")),), Counter({(1,): 2}))
     assert told.schema == "`a``b` int"

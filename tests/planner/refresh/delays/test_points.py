@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import replace
 from datetime import date
 
+import duckdb
 import pytest
 
 from python_ivm.errors import InvalidModel
@@ -14,6 +15,8 @@ from python_ivm.refresh.consistency import consistency_query
 from python_ivm.refresh.options import Options
 from python_ivm.refresh.plan import Refresh, Strategy
 from python_ivm.refresh.strategy import plan_refresh
+from python_ivm.render.time_points import literal
+from python_ivm.sources.history import Until
 from tests.planner.lake import Lake, Row, bag
 from tests.planner.refresh.delays.naive import Naive
 
@@ -32,6 +35,14 @@ QUERIES = {
     "capped": "select i, v from s.x where v + (select coalesce(sum(v), 0) from s.m) < 9 "
     "union all select i, v from s.m where v > 1",
 }
+
+
+@pytest.mark.parametrize("value", ["2024", "${spark.app.name}", "a$ ${env:HOME} ${", "$"])
+def test_a_text_is_no_reference_to_a_setting(value: str) -> None:
+    """Spark put the setting, or its environment, in its place."""
+    told = literal(Until("day", "string", value)).sql("spark")
+    assert "${" not in told
+    assert duckdb.sql(f"select {told}").fetchall() == [(value,)]
 
 
 def some(rng: random.Random, days: range) -> Timed:
