@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from dbt.adapters.sparkivm.bridge.conf import SessionConf, only_now
 from dbt.adapters.sparkivm.bridge.delta_log import DeltaLogs
 from dbt.adapters.sparkivm.bridge.warehouse import SparkWarehouse
 from tests.spark.workbench import FEED, Bench
@@ -42,6 +43,26 @@ def jobs(bench: Bench) -> int:
     """How many jobs there were so far."""
     store = bench.handle.session.sparkContext._jsc.sc().statusStore()
     return int(store.jobsList(None).size())
+
+
+def test_the_namespace_is_told_without_a_statement(bench: Bench, logs: DeltaLogs) -> None:
+    def refuse(sql: str) -> list[object]:
+        raise AssertionError(sql)
+
+    (row,) = bench.query("show current namespace")
+    assert logs.namespace() == (row["catalog"], row["namespace"])
+    assert SparkWarehouse(refuse, logs).namespace() == (row["catalog"], row["namespace"])
+
+
+def test_all_settings_come_whole_in_pieces(bench: Bench) -> None:
+    """A text of several pieces, with characters of several bytes."""
+    settings = SessionConf(bench.handle)
+    value = "é = a -> b 🚲 " * 999
+    with only_now(settings, {"sparkivm.test": value}):
+        every = settings.every_given()
+        assert every["sparkivm.test"] == value
+        assert every == dict(bench.handle.session.conf.getAll)
+    assert "sparkivm.test" not in settings.every_given()
 
 
 def test_a_view_has_no_history_and_needs_no_statement(

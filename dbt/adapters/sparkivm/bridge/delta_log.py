@@ -59,6 +59,16 @@ class DeltaLogs(SessionShortcuts):
         """What the log has of each of a table's files; None if Delta would need a job for it."""
         return self._told(parts, lambda log: log.listed())
 
+    def namespace(self) -> tuple[str, str]:
+        """The session's catalog and schema, which is empty at first in all but Spark's own."""
+
+        def look(session: SparkSession) -> tuple[str, str]:
+            manager = session._jsparkSession.sessionState().catalogManager()
+            schema = list(manager.currentNamespace())
+            return str(manager.currentCatalog().name()), str(schema[-1]) if schema else ""
+
+        return self._handle.run(look)
+
     def view(self, parts: tuple[str, ...]) -> Kept | None:
         """What the catalog keeps with a view; None if Spark's own does not have it."""
 
@@ -111,6 +121,7 @@ class _Java:
     utilities: Any
     delta: Any
     sessions: Any
+    no_options: Any
 
     @contextmanager
     def active(self, session: Any) -> Generator[None, None, None]:
@@ -127,15 +138,19 @@ class _Java:
 
     def kept(self, session: Any, schema: str, name: str) -> Any:
         """What the catalog has of a table or view; None if there is none of that name."""
+        from pyspark.errors import AnalysisException
+
         found = self.table(name, self.option.apply(schema))
-        catalog = session.sessionState().catalog()
-        return catalog.getTableMetadata(found) if catalog.tableExists(found) else None
+        try:  # to ask first whether it exists takes as long again
+            return session.sessionState().catalog().getTableMetadata(found)
+        except AnalysisException:
+            return None
 
     def log(self, session: Any, kept: Any) -> _Log | None:
         """A table's log as of now; None if it is no Delta table."""
         if not self.utilities.isDeltaTable(kept):
             return None
-        found = self.delta.forTableWithSnapshot(session, kept.identifier())
+        found = self.delta.forTableWithSnapshot(session, kept, self.no_options)
         log = found._1()
         folder = log.logPath()
         return _Log(self, folder, folder.getFileSystem(log.newDeltaHadoopConf()), found._2())
@@ -168,6 +183,7 @@ def _java(jvm: Any) -> _Java:
         spark.delta.DeltaTableUtils,
         spark.delta.DeltaLog,
         session,
+        jvm.PythonUtils.toScalaMap({}),
     )
 
 

@@ -42,6 +42,10 @@ class SessionShortcuts:
         schema = self._look(parts, lambda session: session.table(name).schema)
         return None if schema is None else columns_of(schema)
 
+    def namespace(self) -> tuple[str, str] | None:
+        """Left to ``SHOW CURRENT NAMESPACE``."""
+        return None
+
     def history(self, parts: tuple[str, ...], limit: int | None) -> list[Row] | None:
         """Left to ``DESCRIBE HISTORY``."""
         return None

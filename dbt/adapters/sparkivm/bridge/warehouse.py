@@ -58,6 +58,9 @@ _CUT_OFF = re.compile(r"\.\.\. \d+ more fields")
 class Shortcuts(Protocol):
     """What tells of tables without a statement, where it can."""
 
+    def namespace(self) -> tuple[str, str] | None:
+        """The session's catalog and schema; None if only ``SHOW CURRENT NAMESPACE`` can tell."""
+
     def columns(self, parts: tuple[str, ...]) -> Mapping[str, str] | None:
         """A relation's columns and types; None if only ``DESCRIBE TABLE`` can tell."""
 
@@ -172,6 +175,9 @@ class SparkWarehouse:
 
     def namespace(self) -> tuple[str, str]:
         """The session's catalog and schema, which is empty at first in all catalogs but Spark's."""
+        told = self._shortcuts.namespace() if self._shortcuts else None
+        if told is not None:
+            return told
         (row,) = self._query("SHOW CURRENT NAMESPACE")  # a SELECT would start a job
         schema = row["namespace"]
         return row["catalog"], exp.to_table(schema, dialect=DIALECT).name if schema else ""
