@@ -171,13 +171,14 @@ def _parts(query: Query, measured: Measured) -> dict[str, float]:
 
 
 def _merge(commit: Any) -> dict[str, int]:
-    """What Delta says of its MERGE: milliseconds of its steps, and files."""
+    """What Delta says of its MERGE: milliseconds of its steps, and files; an overwrite has none."""
     told = {name: int(value) for name, value in commit["operationMetrics"].items()}
+    added = ("numTargetFilesAdded", "numTargetChangeFilesAdded", "numFiles")
     return {
         "source": told.get("materializeSourceTimeMs", 0),
-        "scan": told["scanTimeMs"],
-        "rewrite": told["rewriteTimeMs"],
-        "files": told["numTargetFilesAdded"] + told["numTargetChangeFilesAdded"],
+        "scan": told.get("scanTimeMs", 0),
+        "rewrite": told.get("rewriteTimeMs", 0),
+        "files": sum(told.get(name, 0) for name in added),
     }
 
 
