@@ -16,6 +16,7 @@ from python_ivm.state.storage import CLUSTERS, Visible, columns_clause
 _MIB = 2**20
 _DELTAS_FILE_BYTES = 2**30
 """The size of file that Delta's OPTIMIZE aims at, unless it is told another."""
+_FILE_SIZE = "spark.databricks.delta.optimize.maxFileSize"
 _FILES = 1_000
 """About how many files a large source gets: its log lists them all."""
 
@@ -93,10 +94,10 @@ def _file_bytes(size: int) -> int:
 
 
 def _clustering(name: str, column: str, file: int) -> str:
-    """How to cluster a source; the setting is of the session in which it is done."""
+    """How to cluster a source."""
     return (
         f"ALTER TABLE {name} CLUSTER BY {columns_clause((column,))}; "
-        f"SET spark.databricks.delta.optimize.maxFileSize = {file}; OPTIMIZE {name} FULL"
+        f"SET {_FILE_SIZE} = {file}; OPTIMIZE {name} FULL; RESET {_FILE_SIZE}"
     )
 
 

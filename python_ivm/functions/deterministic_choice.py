@@ -164,6 +164,9 @@ def _without_distinct(call: exp.Expr) -> exp.Expr:
     if function_name(function) not in _CHOOSING or not is_distinct(function):
         return call
     value, *others = arguments(function)[0].expressions
+    if len(others) > 1:  # max_by(DISTINCT x, y, 3) gives three values
+        name = f"{function_name(function)}(DISTINCT) of several rows"
+        raise NotYetImplemented(name, operator=name, **position(function))
     plain: exp.Expr
     if isinstance(function, exp.Anonymous):
         plain = spark_call(function.name, value, *others)

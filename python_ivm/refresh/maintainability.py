@@ -41,8 +41,9 @@ from python_ivm.render.plan_text import tree
 from python_ivm.sources.clock import CLOCK
 from python_ivm.state.bookmark import digest
 from python_ivm.state.counters import Kept, Recomputed
-from python_ivm.state.layout import CHECK, HASH, STEP, Layout, layout
+from python_ivm.state.layout import CHECK, HASH, STEP, Layout, layout, stored_recursion
 from python_ivm.state.log import log_layout, logged_columns
+from python_ivm.state.ordered_float_sums import has_exact_averages, in_order
 from python_ivm.state.rows import nested_columns, row_hash
 
 
@@ -207,6 +208,10 @@ def _fingerprint(model: Model, schemas: Schemas, found: _Decided) -> str:
         stored.append((HASH, row_hash(values).sql(dialect=DIALECT)))
     if decided.is_log:
         stored.append((STEP, ""))
+    recursion = stored_recursion(query.plan)
+    ordered = recursion is not None and in_order(recursion, found.types) != recursion
+    if ordered or has_exact_averages(decided.input):  # a former version had other values
+        stored.append(("in order", ""))
     if decided.check is not None:
         stored.append((CHECK, decided.check.sql(dialect=DIALECT)))
     return digest(stored, tree(query.plan, places), read)

@@ -137,5 +137,5 @@ def change_feed(source: SourceChange) -> exp.Select:
 
 
 def string(value: str) -> str:
-    """A text as a literal of Spark SQL."""
-    return str(exp.Literal.string(value).sql(dialect=DIALECT))
+    """A text as a literal of Spark SQL; for ``${name}`` Spark would put a setting's value."""
+    return str(exp.Literal.string(value).sql(dialect=DIALECT)).replace("${", "\\u0024{")

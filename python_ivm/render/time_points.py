@@ -17,9 +17,8 @@ def literal(until: Until) -> exp.Expr:
     if until.kind == MICROSECONDS:
         number = exp.Literal.number(until.value)
         return exp.Anonymous(this="timestamp_micros", expressions=[number])
-    if until.kind == "string":
-        return _text(str(until.value))
-    return exp.cast(exp.Literal.string(until.value), until.kind, dialect=DIALECT)
+    text = _text(str(until.value))
+    return text if until.kind == "string" else exp.cast(text, until.kind, dialect=DIALECT)
 
 
 def _text(value: str) -> exp.Expr:

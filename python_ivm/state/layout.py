@@ -24,6 +24,7 @@ from python_ivm.algebra.nodes import (
 )
 from python_ivm.bind.query import NO_HINTS, Hints, Query
 from python_ivm.bind.ties import text
+from python_ivm.errors import NotYetImplemented
 from python_ivm.functions.comparable import comparable, is_comparable
 from python_ivm.functions.failures import Failures
 from python_ivm.sources.clock import readings
@@ -169,8 +170,15 @@ def layout(
     items, condition, sort, below = _peel(query.plan)
     recursion = stored_recursion(query.plan)
     plain = recursion is not None and types.get(recursion.relation) == {}
-    if plain and _only_shows(items, condition, sort, failures):
-        return _recursion_layout(query, below, items, condition, sort)
+    if recursion is not None and plain and _only_shows(items, condition, sort, failures):
+        ordered = in_order(below, types)
+        if recursion.is_set and ordered != below:  # its loop asks for rows in the query's own words
+            raise NotYetImplemented(
+                "A sum or an average that rounds, inside a recursion with UNION",
+                operator="WITH RECURSIVE",
+                hint="Cast its argument to a decimal, or compute it in a model of its own.",
+            )
+        return _recursion_layout(query, ordered, items, condition, sort)
     if isinstance(below, Aggregate):
         below = replace(below, input=in_order(below.input, types))
         decided = _aggregate_layout(query, below, types, items, condition, sort)

@@ -100,10 +100,8 @@ class Measures:
             sql_type = SqlType.of(told)
             if isinstance(call, exp.Avg) and told in _LONG:
                 return self._average_of_longs(argument)
-            if told in _SINGLE:  # as Spark adds it: a float times a count would be a float
-                argument = exp.cast(argument, "double")
             if _adds_up(call, sql_type):
-                return self._sum(call, argument, sql_type, wanted)
+                return self._sum(call, argument, told, wanted)
         if isinstance(call, (exp.LogicalAnd, exp.LogicalOr)):
             return self._boolean(call, condition)
         picked = _picked_field(call)
@@ -157,15 +155,18 @@ class Measures:
         self,
         call: exp.Expr,
         argument: exp.Expr,
-        sql_type: SqlType,
+        told: str,
         wanted: str | None,
     ) -> exp.Expr:
+        sql_type = SqlType.of(told)
         number = self._number((argument,))
         nonnull = self._nonnull((argument,), None)
         name = wanted if wanted and isinstance(call, exp.Sum) else f"__ivm_sum_{number}__"
         decimal = ""
         if sql_type.kind is SumKind.DECIMAL and sql_type.precision > 16:
             decimal = f"decimal({min(38, sql_type.precision + 10)},{sql_type.scale})"
+        if told in _SINGLE:  # as Spark adds it: a float times a count would be a float
+            argument = exp.cast(argument.copy(), "double")
         kind = WideTotal if sql_type.precision > _EXACT_PRODUCT else Total
         total = self._kept(kind(name, argument, sql_type.kind, nonnull.name, decimal))
         if isinstance(call, exp.Sum):

@@ -72,20 +72,32 @@ def in_order(plan: Node, types: Types) -> Node:
     return bottom_up(plan, rule)
 
 
+def has_exact_averages(plan: Node) -> bool:
+    """Whether :func:`in_order` put an exact sum in the place of an average."""
+    return any(
+        isinstance(named.expression, exp.Div)
+        for node in plan.walk()
+        if isinstance(node, (Aggregate, Window))
+        for named in (node.measures if isinstance(node, Aggregate) else node.functions)
+    )
+
+
 def _by_exact_sum(named: Named, kind: str) -> Named:
     """An average of whole numbers as their sum by their number; anything else as it is."""
+    sql_type = SqlType.of(kind)
+    if sql_type.kind is not SumKind.INTEGRAL:
+        return named
     call = named.expression
     function = _function(call)
-    sql_type = SqlType.of(kind)
-    if function_name(function) not in AVERAGES or sql_type.kind is not SumKind.INTEGRAL:
+    if function_name(function) not in AVERAGES:
         return named
     (value,) = arguments(function)
     distinct = isinstance(value, exp.Distinct)
     number = value.expressions[0] if distinct else value
 
-    def of(kind: type[exp.AggFunc], argument: exp.Expr) -> exp.Expr:
+    def of(other_kind: type[exp.AggFunc], argument: exp.Expr) -> exp.Expr:
         """The call with another function in the place of its own."""
-        other = kind(this=exp.Distinct(expressions=[argument]) if distinct else argument)
+        other = other_kind(this=exp.Distinct(expressions=[argument]) if distinct else argument)
         copied = call.copy()
         if isinstance(copied, type(function)):
             return other

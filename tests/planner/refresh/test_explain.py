@@ -109,7 +109,8 @@ def test_what_clustering_would_spare_is_told_by_the_files_statistics(
         "    A value of v lies in 10 of its 10 files: 200 MiB.\n"
         "    If it were clustered by v, a value would lie in about one file of 16 MiB:\n"
         "      ALTER TABLE s.x CLUSTER BY (`v`); "
-        "SET spark.databricks.delta.optimize.maxFileSize = 16777216; OPTIMIZE s.x FULL\n"
+        "SET spark.databricks.delta.optimize.maxFileSize = 16777216; OPTIMIZE s.x FULL; "
+        "RESET spark.databricks.delta.optimize.maxFileSize\n"
         "  s.y: k\n"
         "    It has 1.0 MiB: too little for its layout to matter.\n"
     ) in by_v

@@ -128,7 +128,8 @@ USER_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 _NEXT, _ARROW = "\u0001\u0002", " -> "
 """What stands between a Scala map's pairs, if it is asked for, and between key and value."""
 
-_PIECE = 4096  # characters
+_PIECE = 4096
+"""Characters of a text that comes from the JVM; nearly all of a setting have one byte."""
 
 _UNDEFINED = "<undefined>"
 """What ``SET`` tells of a setting that is not known."""

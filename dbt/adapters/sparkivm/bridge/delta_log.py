@@ -59,15 +59,16 @@ class DeltaLogs(SessionShortcuts):
         """What the log has of each of a table's files; None if Delta would need a job for it."""
         return self._told(parts, lambda log: log.listed())
 
-    def namespace(self) -> tuple[str, str]:
+    def namespace(self) -> tuple[str, str] | None:
         """The session's catalog and schema, which is empty at first in all but Spark's own."""
 
         def look(session: SparkSession) -> tuple[str, str]:
             manager = session._jsparkSession.sessionState().catalogManager()
-            schema = list(manager.currentNamespace())
-            return str(manager.currentCatalog().name()), str(schema[-1]) if schema else ""
+            with _java(session._jvm).active(session._jsparkSession):
+                schema = list(manager.currentNamespace())
+                return str(manager.currentCatalog().name()), str(schema[-1]) if schema else ""
 
-        return self._handle.run(look)
+        return self._look(("the current schema",), look)
 
     def view(self, parts: tuple[str, ...]) -> Kept | None:
         """What the catalog keeps with a view; None if Spark's own does not have it."""
