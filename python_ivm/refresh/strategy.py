@@ -105,6 +105,7 @@ class Planner(Recomputes):
             optimized=optimized,
             vacuumed=before.vacuumed if before is not None else self.request.began,
             rows=self.changed_rows if self.read else known_sum([r.rows for r in refresh.reads]),
+            changed=self.changed_sources,
             timings=timings(self.model.found),
         )
         planned = tuple(

@@ -39,6 +39,7 @@ class Told:
         vacuumed: When files that no version needs were last removed, in milliseconds; None
             likewise. A build counts, as it leaves none of its own.
         rows: How many rows changed of the sources that the query reads; None if that is not known.
+        changed: Which of them changed, by their places among the sorted ones; None likewise.
         timings: How long the refreshes before it took.
     """
 
@@ -52,6 +53,7 @@ class Told:
     optimized: int | None = None
     vacuumed: int | None = None
     rows: int | None = None
+    changed: tuple[int, ...] | None = None
     timings: Timings = field(default_factory=Timings)
 
     @staticmethod
@@ -61,7 +63,8 @@ class Told:
             return None
         known = {field.name for field in fields(Told)}
         told = Told(**{str(key): told for key, told in value.items() if key in known})
-        return replace(told, timings=Timings.of(told.timings))
+        changed = None if told.changed is None else tuple(told.changed)
+        return replace(told, changed=changed, timings=Timings.of(told.timings))
 
 
 @dataclass(frozen=True)
@@ -226,7 +229,8 @@ def timings(found: Found) -> Timings:
     milliseconds = taken(told, commit)
     if milliseconds is None:
         return told.timings
-    took = Took(milliseconds, told.rows, bookmark.refresh, told.strategy == "full")
+    is_build = told.strategy == "full"
+    took = Took(milliseconds, told.rows, bookmark.refresh, is_build, told.changed)
     if took.build:
         return Timings(anew=(took,))  # others were of another query, or of other tables
     return told.timings.after(told.reason, took)

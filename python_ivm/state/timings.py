@@ -66,12 +66,15 @@ class Took(NamedTuple):
         rows: How many rows changed of the sources that the query reads; None if that is not known.
         refresh: Its number.
         build: Whether the state was built by it.
+        changed: Which sources had changed, by their places among the sorted ones; None if that is
+            not known.
     """
 
     milliseconds: int
     rows: int | None
     refresh: int
     build: bool = False
+    changed: tuple[int, ...] | None = None
 
 
 class Expected(NamedTuple):
@@ -121,7 +124,7 @@ class Timings:
     def after(self, reason: str, took: Took) -> Timings:
         """The same after a refresh for a reason."""
         if reason in _FOLLOWED:
-            alike = [other for other in self.followed if _size(other.rows) == _size(took.rows)]
+            alike = [other for other in self.followed if _kind(other) == _kind(took)]
             kept = [other for other in self.followed if other not in alike[: 1 - _KEPT]]
             return replace(self, followed=(*kept, took)[-_KEPT * _SIZES :])
         if reason == FASTER:
@@ -130,7 +133,13 @@ class Timings:
             return replace(self, unseen=took)
         return self
 
-    def faster_anew(self, rows: int | None, refresh: int, compared: float = 0) -> Expected | None:
+    def faster_anew(
+        self,
+        rows: int | None,
+        refresh: int,
+        compared: float = 0,
+        changed: tuple[int, ...] | None = None,
+    ) -> Expected | None:
         """What both ways are expected to take, if writing all rows is the faster one; else None.
 
         If only cold times of it are known, it is tried as soon as that may pay.
@@ -139,8 +148,9 @@ class Timings:
             rows: How many rows changed of the sources that the query reads; None if not known.
             refresh: The number of the refresh that is planned.
             compared: The milliseconds that a model above takes to compare all rows.
+            changed: Which sources changed, as in :class:`Took`.
         """
-        seen = [took for took in self._comparable() if _is_evidence(took.rows, rows)]
+        seen = [took for took in self._comparable() if _is_evidence(took, rows, changed)]
         if len(seen) < _MIN_FOLLOWED or not self.anew:
             return None
         rewrites = [took for took in self.anew if not took.build]
@@ -153,20 +163,25 @@ class Timings:
                 expected = at_best
         return expected if expected.gains else None
 
-    def may_be_unseen(self, rows: int | None, refresh: int) -> bool:
+    def may_be_unseen(
+        self, rows: int | None, refresh: int, changed: tuple[int, ...] | None = None
+    ) -> bool:
         """Whether to ask first if the query sees a change at all, before all rows are written.
 
-        It is asked a few refreshes long after one of this size, or a larger one, was not seen; and
-        now and then.
+        It is asked a few refreshes long after one of this size, or a larger one, of these sources
+        was not seen; and now and then.
 
         Args:
             rows: How many rows changed of the sources that the query reads; None if not known.
             refresh: The number of the refresh that is planned.
+            changed: Which sources changed, as in :class:`Took`.
         """
         if refresh % _ASK_EVERY == 0:
             return True
         last = self.unseen
         if last is None or refresh - last.refresh > _ASKED_AFTER_UNSEEN:
+            return False
+        if not _is_among(changed, last.changed):
             return False
         if rows is None or last.rows is None:
             return True
@@ -177,8 +192,8 @@ class Timings:
 
         That one may be the first refresh of its process, which is slow.
         """
-        sizes = [_size(took.rows) for took in self.followed]
-        return self.followed[1:] if sizes[:1] and sizes.count(sizes[0]) == 1 else self.followed
+        kinds = [_kind(took) for took in self.followed]
+        return self.followed[1:] if kinds[:1] and kinds.count(kinds[0]) == 1 else self.followed
 
 
 def _least(alike: Sequence[Took], refresh: int) -> float:
@@ -244,11 +259,27 @@ def _expected(seen: Sequence[Took], rows: int | None, refresh: int) -> float:
     return min(_MAX_GROWTH * expected, expected + max(0, rise) * (rows - most[-1]))
 
 
-def _is_evidence(seen: int | None, rows: int | None) -> bool:
-    """Whether a recorded change of `seen` rows is evidence for a pending one of `rows`."""
+def _is_evidence(took: Took, rows: int | None, changed: tuple[int, ...] | None) -> bool:
+    """Whether a recorded change is evidence for a pending one of `rows` of the `changed` sources.
+
+    Each changed source is followed by a term of its own, which reads the others: of the change of
+    another source nothing is known. That of some of the sources takes no longer than that of all.
+    """
+    if not _is_among(took.changed, changed):
+        return False
     if rows is None:
         return True
-    return seen is not None and seen <= _MAX_SIZE_RATIO * rows
+    return took.rows is not None and took.rows <= _MAX_SIZE_RATIO * rows
+
+
+def _is_among(some: tuple[int, ...] | None, others: tuple[int, ...] | None) -> bool:
+    """Whether all of some sources are among others, as far as that is known."""
+    return some is None or others is None or set(some) <= set(others)
+
+
+def _kind(took: Took) -> tuple[int | None, tuple[int, ...] | None]:
+    """What sets changes apart: their size, and which sources changed."""
+    return _size(took.rows), took.changed
 
 
 def _size(rows: int | None) -> int | None:
@@ -261,6 +292,10 @@ def _read(value: object) -> tuple[Took, ...]:
     if not isinstance(value, Sequence):
         return ()
     try:
-        return tuple(Took(*told[: len(Took._fields)]) for told in value)
+        found = [Took(*told[: len(Took._fields)]) for told in value]
+        return tuple(
+            took._replace(changed=tuple(took.changed)) if isinstance(took.changed, list) else took
+            for took in found
+        )
     except (TypeError, KeyError):
         return ()

@@ -197,6 +197,15 @@ class PlannerBase:
         return known_sum([change.rows for change in self.read.values()])
 
     @property
+    def changed_sources(self) -> tuple[int, ...] | None:
+        """Which of them changed, by their places among the sorted ones; None if not known."""
+        bookmark = self.model.found.bookmark
+        places = {} if bookmark is None else {k: n for n, k in enumerate(sorted(bookmark.sources))}
+        if not self.read or not self.read.keys() <= places.keys():
+            return None
+        return tuple(sorted(places[key] for key in self.read))
+
+    @property
     def is_log(self) -> bool:
         """Whether the state is to hold the rows that came."""
         return self.request.options.output is Output.INSERTED

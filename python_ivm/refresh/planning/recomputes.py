@@ -69,12 +69,13 @@ class Recomputes(Builds):
     def _reason_to_overwrite(self, bookmark: Bookmark) -> Reason | None:
         """Why all rows of the state are written, though what changed could be followed."""
         learned, number = timings(self.model.found), bookmark.refresh + 1
-        if not learned.faster_anew(self.changed_rows, number):
+        rows, changed = self.changed_rows, self.changed_sources
+        if not learned.faster_anew(rows, number, 0, changed):
             return None  # before the size of the state is asked for
         if not self._is_rewritable(bookmark, _TIMED_BYTES):
             return None
         compared = _COMPARED * (self.model.statistics.size(STATE) or 0) / 2**20
-        found = learned.faster_anew(self.changed_rows, number, compared)
+        found = learned.faster_anew(rows, number, compared, changed)
         if found is None:
             return None
         takes = "may take only" if found.is_trial else "takes about"
@@ -86,7 +87,9 @@ class Recomputes(Builds):
 
     def _asks_first(self, bookmark: Bookmark) -> bool:
         """Whether the query may see nothing of what changed, so that it is worth asking."""
-        return timings(self.model.found).may_be_unseen(self.changed_rows, bookmark.refresh + 1)
+        number = bookmark.refresh + 1
+        learned = timings(self.model.found)
+        return learned.may_be_unseen(self.changed_rows, number, self.changed_sources)
 
     def _is_rewritable(self, bookmark: Bookmark, most: int = _FEW_BYTES) -> bool:
         """Whether all rows of the state may be written where the query is computed anew.

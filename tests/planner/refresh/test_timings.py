@@ -145,7 +145,7 @@ def test_of_a_small_state_all_rows_are_written_if_it_is_cheaper_to_compute_them(
     ]
     lake.change("x", insert=[(3, 3)])
     lake.refreshed("sums", SUMS, 2)
-    built, took = Took(1_000, None, 1, build=True), Took(2_000, 1, 2)
+    built, took = Took(1_000, None, 1, build=True), Took(2_000, 1, 2, changed=(0,))
     assert lake.timings("sums") == (
         Timings((), (built, took)) if small else Timings((took,), (built,))
     )
@@ -179,7 +179,7 @@ def test_a_change_like_one_that_the_query_did_not_see_is_asked_about(unseen: Tim
     assert unseen.refreshed("sums", POSITIVE, 1).strategy is Strategy.NOOP
     unseen.change("x", insert=[(1, 7)])
     assert chosen(unseen.refreshed("sums", POSITIVE, 1)) == REWRITTEN
-    assert unseen.timings("sums").unseen == Took(1_000, 1, 12)
+    assert unseen.timings("sums").unseen == Took(1_000, 1, 12, changed=(0,))
 
 
 def test_few_refreshes_ask(unseen: Timed) -> None:
@@ -277,7 +277,8 @@ def test_a_first_refresh_that_was_slow_does_not_decide(lake: Timed) -> None:
         lake.change("x", insert=[(1, v)])
         assert chosen(lake.refreshed("sums", SUMS, seconds)) == FOLLOWED
     assert lake.timings("sums") == Timings(
-        (Took(9000, 1, 2), Took(600, 1, 3)), (Took(2000, None, 1, build=True),)
+        (Took(9000, 1, 2, changed=(0,)), Took(600, 1, 3, changed=(0,))),
+        (Took(2000, None, 1, build=True),),
     )
 
 
@@ -668,5 +669,51 @@ def test_a_value_that_is_none_is_refused() -> None:
 
 
 def test_what_a_newer_version_tells_beside_is_left_out() -> None:
-    told = {"followed": [[2, 1, 2, False, "more"]], "anew": [[3, None, 1, True]], "more": []}
-    assert Timings.of(told) == Timings((Took(2, 1, 2),), (Took(3, None, 1, build=True),))
+    took = [2, 1, 2, False, [0, 3], "more"]
+    told = {"followed": [took], "anew": [[3, None, 1, True]], "more": []}
+    assert Timings.of(told) == Timings(
+        (Took(2, 1, 2, changed=(0, 3)),), (Took(3, None, 1, build=True),)
+    )
+
+
+@pytest.mark.usefixtures("timings_count")
+def test_the_change_of_another_source_tells_nothing() -> None:
+    """Q22 after a customer took 7.6 s, and after an order, by another term of the delta, 2.4."""
+    slow = [Took(9_000, 1, n, changed=(0,)) for n in (2, 3)]
+    learned = Timings(tuple(slow), (Took(2_000, 1, 4), Took(2_000, 1, 5)))
+    assert learned.faster_anew(1, 6, 0, (0,)) == Expected(2_000, 9_000 * 0.97**2)
+    assert learned.faster_anew(1, 6, 0, (1,)) is None
+    assert learned.faster_anew(1, 6, 0, (0, 1)), "to follow both takes no less than one of them"
+    assert learned.faster_anew(1, 6, 0, None), "it is not known which one changed"
+    fast = [Took(600, 1, n, changed=(1,)) for n in (6, 7)]
+    both = Timings((*slow, *fast), learned.anew)
+    assert both.faster_anew(1, 8, 0, (0,)) and not both.faster_anew(1, 8, 0, (1,))
+
+
+def test_times_are_kept_for_each_set_of_sources_that_changed() -> None:
+    learned = Timings()
+    for number in range(2, 12):
+        learned = learned.after("CHANGED", Took(100 * number, 1, number, changed=(number % 2,)))
+    assert [took.refresh for took in learned.followed] == [6, 7, 8, 9, 10, 11]
+
+
+def test_what_was_not_seen_of_another_source_is_no_reason_to_ask() -> None:
+    learned = Timings(unseen=Took(500, 1, 20, changed=(0, 2)))
+    assert learned.may_be_unseen(1, 23, (0,)) and learned.may_be_unseen(1, 23, None)
+    assert not learned.may_be_unseen(1, 23, (1,))
+
+
+def test_which_sources_changed_is_told_by_the_commits(lake: Timed) -> None:
+    lake.create("y", {"k": "int", "w": "int"}, [(1, 1)])
+    joined = "select x.k, sum(v + w) as n from s.x join s.y on y.k = x.k group by x.k"
+    lake.refreshed("joined", joined, 1)
+    lake.change("y", insert=[(1, 2)])
+    lake.refreshed("joined", joined, 1)
+    lake.change("x", insert=[(1, 9)])
+    lake.refreshed("joined", joined, 1)
+    lake.change("x", insert=[(1, 8)])
+    lake.change("y", insert=[(1, 7)])
+    lake.refreshed("joined", joined, 1)
+    lake.change("x", insert=[(1, 6)])
+    lake.refreshed("joined", joined, 1)
+    assert [took.changed for took in lake.timings("joined").followed] == [(1,), (0,), (0, 1)]
