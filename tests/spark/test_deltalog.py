@@ -61,7 +61,7 @@ def test_all_settings_come_whole_in_pieces(bench: Bench) -> None:
     with only_now(settings, {"sparkivm.test": value}):
         every = settings.every_given()
         assert every["sparkivm.test"] == value
-        assert every == dict(bench.handle.session.conf.getAll)
+        assert every.keys() == {row["key"] for row in bench.query("set")}  # which hides values
     assert "sparkivm.test" not in settings.every_given()
 
 
