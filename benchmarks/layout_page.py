@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchmarks.figures import Figure, Sample, chosen, figure_of, in_order, markdown, ratio
+from benchmarks.figures import Sample, chosen, figure_of, in_order, markdown, ratio
 
 _MIB = 2**20
 
@@ -18,8 +18,8 @@ def layout_page(samples: Sequence[Sample]) -> str:
         refreshes = [figure_of(here, layout=layout, way="refresh") for layout in layouts]
         read = [figure_of(here, _mib_read, layout=layout, way="refresh") for layout in layouts]
         rebuilds = [figure_of(here, layout=layout, way="table") for layout in layouts]
-        gain: list[Figure | str | None] = [ratio(refreshes[0], refreshes[-1])]
-        rows.append([f"{query}, {change}", *refreshes, *gain, *read, *rebuilds])
+        gain = ratio(refreshes[0], refreshes[-1])
+        rows.append([f"{query}, {change}", *refreshes, gain, *read, *rebuilds])
     head = ["query, changed rows"]
     for what in ("refresh, s", "MiB of the files read", "rebuild, s"):
         head += [f"{what}: {layout}" for layout in layouts]

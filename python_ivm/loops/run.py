@@ -11,13 +11,12 @@ from decimal import Decimal
 from enum import Enum
 from typing import Any, Protocol
 
-from sqlglot import exp
-
 from python_ivm.algebra.nodes import Node
 from python_ivm.errors import InvalidModel, LoopNotEnded
 from python_ivm.loops.loop import Loop
 from python_ivm.parse.loops import LOOP_VIEW
-from python_ivm.parse.parser import DIALECT, quoted_name
+from python_ivm.parse.parser import quoted_name
+from python_ivm.render.sources import string
 from python_ivm.rows.circuit import Endless, Limits, Result, Runner
 from python_ivm.rows.kinds import Overflow, ValueType
 from python_ivm.rows.lookups import Lookup
@@ -74,8 +73,7 @@ class Relation:
         text = json.dumps(rows, separators=(",", ":"), ensure_ascii=True)
         text = text.replace("${", "\\u0024{")  # or Spark would put a setting's value there
         kind = f"array<struct<{struct}>>"
-        given, schema = (exp.Literal.string(told).sql(dialect=DIALECT) for told in (text, kind))
-        return f"SELECT INLINE(FROM_JSON({given}, {schema}))"
+        return f"SELECT INLINE(FROM_JSON({string(text)}, {string(kind)}))"
 
 
 def _plain(value: Any) -> Any:

@@ -59,15 +59,13 @@ def in_order(plan: Node, types: Types) -> Node:
     """
 
     def rule(node: Node) -> Node:
+        if not isinstance(node, (Aggregate, Window)):
+            return node
+        kinds = types.get(node.relation, {})
+        exact = tuple(_by_exact_sum(call, kinds.get(call.name, "")) for call in _calls(node))
         if isinstance(node, Aggregate):
-            of = types.get(node.relation, {})
-            exact = tuple(_by_exact_sum(m, of.get(m.name, "")) for m in node.measures)
-            return _aggregate(replace(node, measures=exact), of)
-        if isinstance(node, Window):
-            of = types.get(node.relation, {})
-            exact = tuple(_by_exact_sum(f, of.get(f.name, "")) for f in node.functions)
-            return _window(replace(node, functions=exact), of)
-        return node
+            return _aggregate(replace(node, measures=exact), kinds)
+        return _window(replace(node, functions=exact), kinds)
 
     return bottom_up(plan, rule)
 
@@ -75,11 +73,15 @@ def in_order(plan: Node, types: Types) -> Node:
 def has_exact_averages(plan: Node) -> bool:
     """Whether :func:`in_order` put an exact sum in the place of an average."""
     return any(
-        isinstance(named.expression, exp.Div)
+        isinstance(call.expression, exp.Div)
         for node in plan.walk()
         if isinstance(node, (Aggregate, Window))
-        for named in (node.measures if isinstance(node, Aggregate) else node.functions)
+        for call in _calls(node)
     )
+
+
+def _calls(node: Aggregate | Window) -> tuple[Named, ...]:
+    return node.measures if isinstance(node, Aggregate) else node.functions
 
 
 def _by_exact_sum(named: Named, kind: str) -> Named:

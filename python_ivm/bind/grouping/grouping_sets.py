@@ -30,9 +30,9 @@ def expand(group: exp.Group) -> Sets | None:
     """
     if not has_grouping_sets(group):
         return None
-    trailing = _trailing(group)
+    trailing = _trailing_sets(group)
     if trailing is not None:
-        return _of(trailing, trailing.expressions or group.expressions)
+        return trailing
     return [list(itertools.chain(*chosen)) for chosen in itertools.product(*_parts(group))]
 
 
@@ -42,22 +42,21 @@ def keys_in_order(group: exp.Group) -> list[exp.Expr]:
     ``grouping_id()`` without arguments has a bit for each: those of one construct after those of
     the one before it.
     """
-    trailing = _trailing(group)
+    trailing = _trailing_sets(group)
     if trailing is None:
         return [key for part in _parts(group) for keys in part for key in keys]
-    sets = _of(trailing, trailing.expressions or group.expressions)
     listed = group.expressions if group.args.get("grouping_sets") else []
-    return [*listed, *itertools.chain(*sets)]
+    return [*listed, *itertools.chain(*trailing)]
 
 
-def _trailing(group: exp.Group) -> exp.Expr | None:
-    """What follows all keys without a comma: ``WITH ROLLUP``, ``WITH CUBE``, ``GROUPING SETS``."""
+def _trailing_sets(group: exp.Group) -> Sets | None:
+    """Those of what follows all keys without a comma: ``WITH ROLLUP``, ``GROUPING SETS (…)``."""
     found: list[exp.Expr] = [
         construct
         for name in ("rollup", "cube", "grouping_sets")
         for construct in group.args.get(name) or []
     ]
-    return found[0] if found else None
+    return _of(found[0], found[0].expressions or group.expressions) if found else None
 
 
 def _parts(group: exp.Group) -> list[Sets]:
