@@ -106,6 +106,7 @@ class Planner(Recomputes):
             vacuumed=before.vacuumed if before is not None else self.request.began,
             rows=self.changed_rows if self.read else known_sum([r.rows for r in refresh.reads]),
             changed=self.changed_sources,
+            estimated=self.estimated,
             timings=timings(self.model.found),
         )
         planned = tuple(
@@ -369,6 +370,8 @@ class Planner(Recomputes):
         faster = self._reason_to_overwrite(bookmark) if not clock_moved else None
         if faster is not None and not self._asks_first(bookmark):
             return self._overwrite_plan(faster, how, bookmark, changes, read)
+        if not clock_moved and faster is None and self._is_known_to_read_more(bookmark):
+            return self._overwrite_plan(_READS_LESS, how, bookmark, changes, read)
         try:
             found = Following(self.model, how, changes, clock, clock_moved).follow(read)
         except Exception as error:
@@ -383,6 +386,7 @@ class Planner(Recomputes):
         if found.merge is None:
             return self._moved_on("no row changed that the query sees", bookmark, changes)
         if found.recomputes and not clock_moved and self._is_rewritable(bookmark):
+            self.estimated = True
             return self._overwrite_plan(_READS_LESS, how, bookmark, changes, found.read)
         self.merged = found.plan
         merge = self._with_bookmark(found.merge, bookmark, changes)

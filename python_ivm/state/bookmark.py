@@ -40,6 +40,8 @@ class Told:
             likewise. A build counts, as it leaves none of its own.
         rows: How many rows changed of the sources that the query reads; None if that is not known.
         changed: Which of them changed, by their places among the sorted ones; None likewise.
+        estimated: Whether all rows were written as the cost model found that to follow the change
+            would read more.
         timings: How long the refreshes before it took.
     """
 
@@ -54,6 +56,7 @@ class Told:
     vacuumed: int | None = None
     rows: int | None = None
     changed: tuple[int, ...] | None = None
+    estimated: bool = False
     timings: Timings = field(default_factory=Timings)
 
     @staticmethod
@@ -233,7 +236,7 @@ def timings(found: Found) -> Timings:
     took = Took(milliseconds, told.rows, bookmark.refresh, is_build, told.changed)
     if took.build:
         return Timings(anew=(took,))  # others were of another query, or of other tables
-    return told.timings.after(told.reason, took)
+    return told.timings.after(told.reason, took, estimated=told.estimated)
 
 
 def no_refresh(found: Found, told: Told, reason: str) -> Told:

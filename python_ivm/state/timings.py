@@ -44,7 +44,8 @@ _ASKED_AFTER_UNSEEN = 4
 """After a change that the query did not see, this many refreshes ask first if it sees theirs."""
 _ASK_EVERY = 11
 """One refresh in this many asks anyway; else nothing would be known of changes that are not seen.
-Runs of a day or a week do not come in elevens, so that it is not always the same one that asks."""
+Runs of a day or a week do not come in elevens, so that it is not always the same one that asks.
+For so many refreshes an estimate of the cost model counts, too."""
 _COLD_MS = 1_000
 """How many milliseconds of a build do not count, but at most half of it: most builds are the first
 work of their process, which compiles code then. It is a guess, which counts until a refresh has
@@ -107,28 +108,42 @@ class Timings:
         followed: Those that followed what changed.
         anew: Those that wrote all of the query's rows, builds among them.
         unseen: The last one that found that the query sees nothing of what changed.
+        estimated: The last one that wrote all rows as the cost model found that to follow the
+            change would read more.
     """
 
     followed: tuple[Took, ...] = ()
     anew: tuple[Took, ...] = ()
     unseen: Took | None = None
+    estimated: Took | None = None
 
     @staticmethod
     def of(value: object) -> Timings:
         """Read what a commit tells; nothing is known if it tells nothing."""
         if not isinstance(value, Mapping):
             return Timings()
-        followed, anew, unseen = map(value.get, ("followed", "anew", "unseen"))
-        return Timings(_read(followed), _read(anew), next(iter(_read([unseen])), None))
+        return Timings(
+            _read(value.get("followed")),
+            _read(value.get("anew")),
+            next(iter(_read([value.get("unseen")])), None),
+            next(iter(_read([value.get("estimated")])), None),
+        )
 
-    def after(self, reason: str, took: Took) -> Timings:
-        """The same after a refresh for a reason."""
+    def after(self, reason: str, took: Took, *, estimated: bool = False) -> Timings:
+        """The same after a refresh for a reason.
+
+        Args:
+            reason: The code of the reason.
+            took: How long the refresh took.
+            estimated: Whether it wrote all rows because of the cost model.
+        """
         if reason in _FOLLOWED:
             alike = [other for other in self.followed if _kind(other) == _kind(took)]
             kept = [other for other in self.followed if other not in alike[: 1 - _KEPT]]
             return replace(self, followed=(*kept, took)[-_KEPT * _SIZES :])
         if reason == FASTER:
-            return replace(self, anew=(*self.anew, took)[-_KEPT:])
+            last = took if estimated else self.estimated
+            return replace(self, anew=(*self.anew, took)[-_KEPT:], estimated=last)
         if reason == _UNCHANGED and took.rows != 0:
             return replace(self, unseen=took)
         return self
@@ -162,6 +177,27 @@ class Timings:
             if _pays(at_best, known[-1], refresh):
                 expected = at_best
         return expected if expected.gains else None
+
+    def reads_more(
+        self, rows: int | None, refresh: int, changed: tuple[int, ...] | None = None
+    ) -> bool:
+        """Whether to follow a change is known to read more than the query does.
+
+        It is if the cost model lately found so for a change of its size, or a smaller one, of these
+        sources, or of some of them. To find it again would take as long as the keys of the change
+        take to be asked for.
+
+        Args:
+            rows: How many rows changed of the sources that the query reads; None if not known.
+            refresh: The number of the refresh that is planned.
+            changed: Which sources changed, as in :class:`Took`.
+        """
+        last = self.estimated
+        if last is None or rows is None or last.rows is None or changed is None:
+            return False
+        if refresh - last.refresh >= _ASK_EVERY or not _is_among(last.changed, changed):
+            return False
+        return (_size(last.rows) or 0) <= (_size(rows) or 0)
 
     def may_be_unseen(
         self, rows: int | None, refresh: int, changed: tuple[int, ...] | None = None

@@ -48,6 +48,7 @@ class PlannerBase:
         self.warnings: list[str] = []  # what to warn of beside the reason
         self.noted = ""  # what to say of the step
         self.merged: Node | None = None  # the plan of what a MERGE computes
+        self.estimated = False  # that to follow what changed reads more, so that all is written
         self.read: Mapping[str, SourceChange] = {}  # what changed of that which the query reads
 
     def _merge_plan(

@@ -91,6 +91,14 @@ class Recomputes(Builds):
         learned = timings(self.model.found)
         return learned.may_be_unseen(self.changed_rows, number, self.changed_sources)
 
+    def _is_known_to_read_more(self, bookmark: Bookmark) -> bool:
+        """Whether all rows are written as the cost model lately found that this reads less."""
+        learned, number = timings(self.model.found), bookmark.refresh + 1
+        rows, changed = self.changed_rows, self.changed_sources
+        if not learned.reads_more(rows, number, changed) or self._asks_first(bookmark):
+            return False
+        return self._is_rewritable(bookmark)
+
     def _is_rewritable(self, bookmark: Bookmark, most: int = _FEW_BYTES) -> bool:
         """Whether all rows of the state may be written where the query is computed anew.
 

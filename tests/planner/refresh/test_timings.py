@@ -147,8 +147,58 @@ def test_of_a_small_state_all_rows_are_written_if_it_is_cheaper_to_compute_them(
     lake.refreshed("sums", SUMS, 2)
     built, took = Took(1_000, None, 1, build=True), Took(2_000, 1, 2, changed=(0,))
     assert lake.timings("sums") == (
-        Timings((), (built, took)) if small else Timings((took,), (built,))
+        Timings((), (built, took), estimated=took) if small else Timings((took,), (built,))
     )
+
+
+def estimates(lake: Timed, monkeypatch: pytest.MonkeyPatch, *rows: tuple[int, int]) -> bool:
+    """Whether a refresh after such rows came plans how to follow them, before all are written."""
+    planned: list[Any] = []
+    follow = Following.follow
+
+    def counted(self: Following, read: Any) -> Any:
+        planned.append(read)
+        return follow(self, read)
+
+    lake.change("x", insert=list(rows))
+    with monkeypatch.context() as patch:
+        patch.setattr(Following, "follow", counted)
+        refresh = lake.refreshed("sums", SUMS, 2)
+    assert chosen(refresh) == REWRITTEN
+    assert "to follow what changed would read more" in refresh.summary(Counts(inserted=4))
+    return bool(planned)
+
+
+@pytest.mark.usefixtures("cheaper")
+def test_that_following_reads_more_is_not_found_again_at_each_refresh(
+    lake: Timed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It took 0.1 to 1.2 s: the keys of the change are asked for, and tables are looked at."""
+    lake.refreshed("sums", SUMS, 1)
+    assert [estimates(lake, monkeypatch, (3, v)) for v in range(11)] == (
+        [True] + 8 * [False] + [True] + [False]  # at the 11th refresh
+    )
+
+
+@pytest.mark.usefixtures("cheaper")
+def test_it_is_found_again_for_a_smaller_change(
+    lake: Timed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake.refreshed("sums", SUMS, 1)
+    assert estimates(lake, monkeypatch, *[(3, v) for v in range(40)])
+    assert not estimates(lake, monkeypatch, *[(3, v) for v in range(60)])
+    assert estimates(lake, monkeypatch, (3, 1))
+
+
+def test_for_which_changes_following_is_known_to_read_more() -> None:
+    learned = Timings(estimated=Took(500, 40, 20, changed=(0, 2)))
+    assert learned.reads_more(40, 21, (0, 2)) and learned.reads_more(10**6, 30, (0, 1, 2))
+    assert not learned.reads_more(15, 21, (0, 2)), "a smaller one"
+    assert not learned.reads_more(40, 31, (0, 2)), "too long ago"
+    assert not learned.reads_more(40, 21, (0,)), "one of both"
+    assert not learned.reads_more(40, 21, (1,)), "another source"
+    assert not learned.reads_more(None, 21, (0, 2)) and not learned.reads_more(40, 21, None)
+    assert not Timings().reads_more(40, 21, (0, 2))
 
 
 UNSEEN = [(7, -1)]
