@@ -56,6 +56,8 @@ def main() -> None:
     if given.part:
         _measure(given, given.part, given.scales[0])
         return
+    if given.temporary is not None:
+        given.temporary.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="sparkivm-bench-", dir=given.temporary) as place:
         for scale in given.scales:
             for part in given.parts:
