@@ -38,7 +38,7 @@
 {% macro sparkivm__why_not_cloned(existing_relation, other_relation) %}
   {%- if not defer_relation -%}
     {{ return('No relation found in state manifest for ' ~ model.unique_id) }}
-  {%- elif defer_relation.render() == this.render() -%}
+  {%- elif defer_relation.render() | lower == this.render() | lower -%}
     {{ return('Target relation and defer relation are the same, skipping clone for relation: ' ~ this) }}
   {%- elif existing_relation and not flags.FULL_REFRESH -%}
     {{ return('Relation ' ~ existing_relation ~ ' already exists') }}

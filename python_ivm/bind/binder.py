@@ -27,8 +27,9 @@ from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.functions.aggregates import has_aggregate
 from python_ivm.parse.clock_calls import NAMES, calls, with_readings
 from python_ivm.parse.hints import JOINS, PARTITIONS, hints_of
-from python_ivm.parse.trees import position
+from python_ivm.parse.trees import position, variables
 from python_ivm.qualify.checks.determinism import check_deterministic
+from python_ivm.qualify.checks.lambda_variables import check_lambda_variables
 from python_ivm.qualify.qualify import qualify
 from python_ivm.qualify.schema import Schemas, column_names
 from python_ivm.sources.clock import readings
@@ -64,6 +65,7 @@ def bind(
         NotYetImplemented: If the planner has no rule for a construct.
     """
     check_deterministic(parsed)
+    check_lambda_variables(parsed, _RESERVED)
     _refuse_columns_named_like_the_clock(parsed, schemas)
     tree = with_readings(qualify(parsed, schemas))
     _check_output_names(tree, _spelling(parsed, tree.named_selects, schemas))
@@ -86,15 +88,16 @@ def bind(
 
 
 def _column_names(tree: exp.Query, schemas: Schemas) -> set[str]:
-    """The names of columns, which no relation may have.
+    """The names of columns and of variables of lambda functions, which no relation may have.
 
-    In a subquery Spark takes ``a.k`` for a field of its own column ``a``, not for a column of
-    the relation ``a`` around it. No subquery reads what the query shows of its groups.
+    In its function Spark takes ``x.k`` for a field of the variable ``x``; in a subquery ``a.k``
+    for a field of its own column ``a``, not for a column of the relation ``a`` around it. No
+    subquery reads what the query shows of its groups.
     """
     top = tree.selects if isinstance(tree, exp.Select) else []
     shown = {id(item) for item in top if has_aggregate(item)}
     named = (item.alias for item in tree.find_all(exp.Alias) if id(item) not in shown)
-    return column_names(schemas) | set(named)
+    return column_names(schemas) | set(named) | variables([tree])
 
 
 def _clock_elsewhere(plan: Node) -> frozenset[str]:

@@ -186,6 +186,11 @@ class _Adopting(PlannerBase):
                 "It has a loop, or reads rows of the run before, which do not follow from a table",
                 hint="Run it, which builds it.",
             )
+        if self.is_log:
+            raise Unsupported(
+                "Its rows are those that came at each step, which do not follow from a table",
+                hint="Run it, which begins its log.",
+            )
 
     def _version_of(self, adopted: Name) -> SourceVersion:
         """The present version of the table.

@@ -36,7 +36,8 @@ def renaming(former: Name, request: Request, warehouse: Warehouse, suffix: str) 
         The statements, in order. The next run makes the public view.
 
     Raises:
-        InvalidModel: If there is no such state, or something has its new place.
+        InvalidModel: If there is no such state, or something has its new place; if the model reads
+            its own rows.
     """
     state = _state_of(former, warehouse, suffix)
     planned: list[Statement] = []
@@ -45,6 +46,13 @@ def renaming(former: Name, request: Request, warehouse: Warehouse, suffix: str) 
     if bookmark is None or bookmark.model.lower() != table_key(former):
         found = state_history(warehouse, state)
         bookmark = _checked(former, found.bookmark, request)
+        if statement_builders.VIEW in warehouse.properties(state):
+            raise InvalidModel(
+                f"{relation_name(former)} reads its own rows, by its name: under another one it "
+                "would be another query, and would begin without rows",
+                hint=f"Give the model the config alias: {former[-1]}. So its file may have "
+                "another name, and its rows stay.",
+            )
         planned.append(_move(state, request, warehouse))
     view = warehouse.definition(former)
     if view is not None and reads_state(view.text, state):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
 from sqlglot import exp
@@ -61,6 +61,12 @@ def nodes_in(select: exp.Select, kind: type[E], *clauses: str) -> Iterator[E]:
         written = select.args.get(clause) or []
         for part in written if isinstance(written, list) else [written]:
             yield from (node for node in part.find_all(kind) if node.parent_select is select)
+
+
+def variables(trees: Iterable[exp.Expr]) -> set[str]:
+    """The variables of lambda functions in trees, in lower case."""
+    functions = (function for tree in trees for function in tree.find_all(exp.Lambda))
+    return {variable.name.lower() for function in functions for variable in function.expressions}
 
 
 # -- clauses -------------------------------------------------------------------------------------

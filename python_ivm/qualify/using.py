@@ -76,7 +76,7 @@ def merge_columns(tree: exp.Query, known: Relations) -> None:
     for select in tree.find_all(exp.Select):
         _merge_no_hidden_columns(select, known)
     _compare_merged_columns(tree)
-    _show_left_columns(tree)
+    _show_merged_columns(tree)
 
 
 def _show_fields_of_merged_columns(tree: exp.Query) -> None:
@@ -153,16 +153,24 @@ def _compare_merged_columns(tree: exp.Query) -> None:
                 column.replace(exp.func("coalesce", *(h.copy() for h in held)))
 
 
-def _show_left_columns(tree: exp.Query) -> None:
-    """Let an inner USING show the left side's column, in its type, and no COALESCE, in place."""
+def _show_merged_columns(tree: exp.Query) -> None:
+    """Let USING show the column that has all values, in its type, and no COALESCE, in place.
+
+    That is the left side's, after a right join the right side's, and of a full join both.
+    """
     for coalesce in list(tree.find_all(exp.Coalesce)):
         if coalesce.meta.get("written"):
             continue
         select = _joining(coalesce)
         if select is None:
             continue
-        if all(not join.side for join in select.args.get("joins") or []):
-            coalesce.replace(coalesce.this)
+        sides = {join.alias_or_name: join.side for join in select.args.get("joins") or []}
+        shown = coalesce.this
+        for right in coalesce.expressions:
+            side = sides.get(right.table) if isinstance(right, exp.Column) else ""
+            both = exp.func("coalesce", shown.copy(), right.copy())
+            shown = {"RIGHT": right, "FULL": both}.get(side or "", shown)
+        coalesce.replace(shown)
 
 
 def _joining(merged: exp.Coalesce) -> exp.Select | None:

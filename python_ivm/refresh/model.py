@@ -241,10 +241,13 @@ class Model:
     def shape(self) -> str:
         """Hash of what is the same in another schema: the query over tables, and the settings.
 
-        Empty where the text cannot be read, or names versions of its tables.
+        And of what the rows depend on beside them. Empty where the text cannot be read, or names
+        versions of its tables.
         """
         text = without_schemas(self.reading.text) if self.unread is None else None
-        return digest(text, dict(self.request.settings)) if text is not None else ""
+        if text is None:
+            return ""
+        return digest(text, dict(self.request.settings), *_of_options(self.request.options))
 
     @property
     def ansi(self) -> bool:
@@ -334,6 +337,10 @@ def query_hash(sql: str, settings: Mapping[str, str], options: Options) -> str:
     with suppress(NotParsed):  # Spark may read it all the same
         previous = [f"{found.key} {mark.value}" for found, mark in marked_tables(text)]
         text = essence(text)
+    return digest(text, dict(settings), *previous, *_of_options(options))
+
+
+def _of_options(options: Options) -> list[str]:
+    """What a model's rows depend on beside its query."""
     more = [options.output.value] if options.output is not Output.ROWS else []
-    more += [f"step {options.order}"] if options.order is not None else []
-    return digest(text, dict(settings), *previous, *more)
+    return more + ([f"step {options.order}"] if options.order is not None else [])

@@ -19,6 +19,7 @@ from python_ivm.refresh.lifecycle.former import former_request
 from python_ivm.refresh.lifecycle.ownership import (
     refuse_foreign_table,
     refuse_state_of_another_model,
+    refuse_to_leave_rows,
 )
 from python_ivm.refresh.lifecycle.storing import stored_otherwise
 from python_ivm.refresh.maintainability import Maintained
@@ -120,6 +121,7 @@ class Planner(Recomputes):
         bookmark = found.bookmark
         if bookmark is None:
             refuse_foreign_table(self.request, self.warehouse)
+            refuse_to_leave_rows(self.request, self.warehouse)
         else:
             refuse_state_of_another_model(self.request, bookmark)
         if self.request.partial:

@@ -27,6 +27,7 @@ from python_ivm.bind.ties import text
 from python_ivm.errors import NotYetImplemented
 from python_ivm.functions.comparable import comparable, is_comparable
 from python_ivm.functions.failures import Failures
+from python_ivm.parse.trees import variables
 from python_ivm.sources.clock import readings
 from python_ivm.state.counters import Counter, Kept, Rows
 from python_ivm.state.measures import Measures, is_storable, summed_arguments
@@ -263,20 +264,23 @@ def _aggregate_layout(
     visible = {
         item.expression.name: item.name for item in items if isinstance(item.expression, exp.Column)
     }
+    # In a lambda function its own variables hide the state's columns of these names.
+    trees = [*(item.expression for item in items), condition, *(sort.order if sort else ())]
+    hidden = variables(tree for tree in trees if tree is not None)
     measures = Measures(node.relation, types.get(node.relation, {}))
     measures.taken = {COUNT}
     keys = []
     shown: dict[ColumnRef, exp.Expr] = {}
     for number, key in enumerate(node.keys, 1):
         name = visible.get(key.name, "")
-        if not is_storable(name) or name in measures.taken:
+        if not is_storable(name) or name in measures.taken or name.lower() in hidden:
             name = f"__ivm_key_{number}__"
         measures.taken.add(name)
         keys.append(Named(name, key.expression))
         shown[ColumnRef(node.relation, key.name)] = exp.column(name, quoted=True)
     for measure in node.measures:
         name = visible.get(measure.name, measure.name)
-        free = name not in measures.taken
+        free = name not in measures.taken and name.lower() not in hidden
         measures.add(Named(measure.name, measure.expression), measure.name in visible and free)
     shown |= measures.shown
     return Layout(

@@ -9,13 +9,16 @@ from decimal import Decimal
 import duckdb
 import pytest
 from sqlglot import exp
+from sqlglot.optimizer.annotate_types import annotate_types
 
-from python_ivm.algebra.nodes import Aggregate
+from python_ivm.algebra.nodes import Aggregate, Scan
 from python_ivm.bind.binder import bind
 from python_ivm.errors import InvalidModel, NotYetImplemented
 from python_ivm.parse.modifiers import without_limit
 from python_ivm.parse.parser import parse
+from python_ivm.qualify.qualify import qualify
 from python_ivm.qualify.schema import Schemas, TableSchema
+from python_ivm.qualify.type_coercion import alike
 from python_ivm.refresh.consistency import consistency_query
 from python_ivm.refresh.plan import Strategy
 from python_ivm.refresh.strategy import plan_refresh
@@ -1338,3 +1341,127 @@ def test_distinct_counts_where_several_rows_are_chosen() -> None:
     schemas = {"s.x": TableSchema(("s", "x"), {"v": "int", "s": "string"})}
     with pytest.raises(NotYetImplemented, match=r"max_by\(DISTINCT\) of several rows"):
         bind(parse("select max_by(distinct s, v, 2) as m from s.x"), schemas)
+
+
+def wide(lake: Lake) -> Lake:
+    lake.create("t", {"k": "int", "v": "int", "w": "int"}, [(1, 10, 3), (1, 20, 4), (2, 5, 7)])
+    return lake
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select k as x, transform(collect_list(v), x -> x * k) as r from s.t group by k",
+        "select k, max(w) as x, transform(collect_list(v), x -> x + max(w)) as r from s.t "
+        "group by k",
+        "select k as X, transform(array(1, 2), x -> x * k) as r, count(*) as n from s.t group by k",
+        "select k as x, count(*) as n from s.t group by k "
+        "order by aggregate(array(1, 2), 0, (acc, x) -> acc + x * k) desc limit 1",
+    ],
+)
+def test_a_lambda_functions_variable_hides_no_column_of_the_state(lake: Lake, sql: str) -> None:
+    """The view read the variable where the query reads the key or the maximum."""
+    view = View(wide(lake), sql)
+    lake.change("t", insert=[(2, 6, 9)])
+    view.refresh()
+
+
+def test_a_lambda_functions_variable_hides_no_relation() -> None:
+    """To Spark `x.v` is the element's field there; the planner means the table's column."""
+    columns = {"v": "int", "items": "array<struct<a:int,v:int>>"}
+    schemas = {"s.x": TableSchema(("s", "x"), columns)}
+    plan = bind(parse("select transform(items, x -> x.a * v) as r from s.x"), schemas).plan
+    assert "x" not in {node.relation for node in plan.walk() if isinstance(node, Scan)}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "transform(xs, X -> x + 1)", "map_filter(m, (K, v) -> k > 1)",
+        "aggregate(xs, 0, (Acc, e) -> acc + e)", "transform(xs, change -> change + x)",
+        "transform(xs, y -> transform(xs, Y -> Y + x + y.z))",
+    ],
+)  # fmt: skip
+def test_variables_that_are_meant_otherwise_than_they_are_spelled(call: str) -> None:
+    """Spark finds them whatever the case of letters; the planner took the column of that name."""
+    columns = {"x": "int", "xs": "array<int>", "m": "map<int,int>", "k": "int", "acc": "int"}
+    schemas = {"s.t": TableSchema(("s", "t"), columns)}
+    with pytest.raises(NotYetImplemented, match="variable of a lambda function"):
+        bind(parse(f"select {call} as r from s.t"), schemas)
+
+
+@pytest.mark.parametrize(
+    ("joins", "shown"),
+    [
+        ("a left join b using (k)", "a.k"),
+        ("a right join b using (k)", "b.k"),
+        ("a full join b using (k)", "COALESCE(a.k, b.k)"),
+        ("a join b using (k) left join c on c.p = b.p", "a.k"),
+        ("a right join b using (k) left join c using (k)", "b.k"),
+        ("a left join b using (k) right join c using (k)", "c.k"),
+        ("a full join b using (k) join c using (k)", "COALESCE(a.k, b.k)"),
+        ("a left join b using (k) full join c using (k)", "COALESCE(a.k, c.k)"),
+        ("a natural left join b", "COALESCE(a.k, b.k)"),
+    ],
+)
+def test_using_shows_the_column_that_spark_shows(joins: str, shown: str) -> None:
+    """It was a COALESCE, which has the wider type of both: 1.5000 instead of 1.50."""
+    kinds = {"a": "decimal(10,2)", "b": "decimal(10,4)", "c": "decimal(20,6)"}
+    schemas = {
+        f"s.{name}": TableSchema(
+            ("s", name), {"k": kind, "p": "int"} if name != "a" else {"k": kind}
+        )
+        for name, kind in kinds.items()
+    }
+    sql = re.sub(r"\b([abc])\b(?=( |$))", r"s.\1", joins)
+    expected = shown if "natural" not in joins else "a.k"
+    tree = qualify(parse(f"select k, cast(k as string) as t from {sql}"), schemas)
+    said = [item.unalias().sql("spark") for item in tree.selects]
+    assert said[0].replace("`", "") == expected
+    assert said[1].replace("`", "") == f"CAST({expected} AS STRING)"
+
+
+@pytest.mark.parametrize("group", ["grouping sets (())", "grouping sets ((), ())"])
+def test_grouping_sets_without_keys_are_left_to_spark(lake: Lake, group: str) -> None:
+    """Of no rows Spark 4.2 makes one, and older versions none."""
+    lake.create("t", {"v": "int"}, [])
+    lake.run("m", f"select count(*) as n from s.t group by {group}")
+    lake.change("t", insert=[(1,)])
+    refresh = lake.run("m", f"select count(*) as n from s.t group by {group}")
+    assert refresh.strategy is Strategy.FULL
+    assert refresh.reason == "NOT_YET_IMPLEMENTED"
+
+
+@pytest.mark.parametrize(
+    ("inner", "outer", "apart"),
+    [
+        ("int", "float", False), ("int", "double", True), ("int", "bigint", True),
+        ("bigint", "double", False), ("bigint", "string", True), ("bigint", "decimal(30,10)", True),
+        ("bigint", "decimal(38,30)", False), ("decimal(20,0)", "string", False),
+        ("decimal(20,0)", "double", False), ("decimal(20,0)", "decimal(30,10)", True),
+        ("decimal(38,0)", "decimal(38,10)", False), ("decimal(38,10)", "decimal(38,10)", True),
+        ("decimal(20,0)", "int", True), ("timestamp_ntz", "timestamp", False),
+        ("timestamp_ntz", "timestamp_ntz", True), ("timestamp_ntz", "date", True),
+        ("timestamp", "timestamp_ntz", True), ("string", "int", False),
+        ("string", "string", True), ("smallint", "float", True),
+    ],
+)  # fmt: skip
+def test_which_types_keep_values_apart(inner: str, outer: str, apart: bool) -> None:
+    """Two inner values that equal one outer value made two rows of a scalar subquery."""
+    one, other = (exp.cast(exp.column("c"), kind, dialect="spark") for kind in (inner, outer))
+    annotate_types(one)
+    annotate_types(other)
+    assert alike(one, other) is apart
+
+
+def test_an_unknown_type_keeps_no_whole_numbers_apart() -> None:
+    one = annotate_types(exp.cast(exp.column("c"), "bigint", dialect="spark"))
+    assert not alike(one, exp.column("m"))
+
+
+def test_a_float_that_equals_two_whole_numbers_is_there_once(lake: Lake) -> None:
+    lake.create("a", {"i": "int"}, [(16777216,)])
+    lake.create("b", {"f": "float"}, [(16777216.0,)])
+    view = View(lake, "select b.f, (select count(*) from s.a where a.i = b.f) as n from s.b")
+    lake.change("a", insert=[(16777217,)])
+    view.refresh()

@@ -139,7 +139,8 @@ def plan_clone(request: Request, other: tuple[str, ...], warehouse: Warehouse) -
         state.
 
     Raises:
-        InvalidModel: If something else has the place of the clone's state.
+        InvalidModel: If something else has the place of the clone's state; if that is the state
+            that is cloned.
     """
     try:
         return _plan_clone(request, other, CachedWarehouse(warehouse))
@@ -153,6 +154,11 @@ def _plan_clone(request: Request, other: tuple[str, ...], asked: Warehouse) -> S
     state = _state_of(view.text) if view is not None else None
     if view is None or state is None or statement_builders.QUERY not in _properties(asked, state):
         return None
+    if table_key(state[-2:]) == table_key(request.state[-2:]):
+        raise InvalidModel(
+            f"{relation_name(other)} is the model itself, which cannot be its own clone",
+            hint="Clone into a target with another schema.",
+        )
     cloned = _as_it_is(state, asked)
     told = f"clone of {relation_name(other)} at version {cloned.version.version} of its state"
     shown = with_tables(view.text, {table_key(state): relation_name(request.state)})

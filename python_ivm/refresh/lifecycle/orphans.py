@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from python_ivm.errors import IvmError
 from python_ivm.parse.parser import parse, table_key, table_references
+from python_ivm.refresh.lifecycle.ownership import keeps_rows
 from python_ivm.refresh.lifecycle.public_view import fingerprint
 from python_ivm.refresh.metadata.versions import reads, state_history
 from python_ivm.refresh.metadata.warehouse import Warehouse
@@ -62,6 +63,8 @@ def former_state(
 ) -> bool:
     """Whether a table is the former state of what the project builds under a view's name.
 
+    Not one whose rows no query gives again: that is left to ``ivm_orphans``, which the user calls.
+
     Args:
         warehouse: Is asked.
         state: The table.
@@ -74,7 +77,7 @@ def former_state(
     bookmark = state_history(warehouse, state).bookmark
     if bookmark is None or bookmark.model.lower() != table_key(view):
         return False
-    return bookmark.project in ("", project)
+    return bookmark.project in ("", project) and not keeps_rows(warehouse, state, bookmark)
 
 
 def reads_state(text: str, state: Name) -> bool:

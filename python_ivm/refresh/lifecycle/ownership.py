@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from python_ivm.errors import InvalidModel
-from python_ivm.parse.parser import table_key
+from python_ivm.errors import InvalidModel, IvmError
+from python_ivm.parse.parser import parse, table_key, table_references
 from python_ivm.refresh.metadata.versions import state_history
 from python_ivm.refresh.metadata.warehouse import Warehouse
 from python_ivm.refresh.request import Request
-from python_ivm.refresh.statement_builders import QUERY
+from python_ivm.refresh.statement_builders import QUERY, VIEW
 from python_ivm.render.sources import relation_name
 from python_ivm.state.bookmark import Bookmark
 
@@ -38,6 +38,55 @@ def refuse_state_of_another_model(request: Request, bookmark: Bookmark) -> None:
     """
     if bookmark.model.lower() != table_key(request.view):
         raise _another(relation_name(request.state), bookmark)
+
+
+def refuse_to_leave_rows(request: Request, warehouse: Warehouse) -> None:
+    """For a model without a state: let it not begin anew beside rows that only its state has.
+
+    Those of a log, and of a model that reads its own rows, cannot be computed again.
+
+    Raises:
+        InvalidModel: If the public view shows such a state under another name, and nobody said
+            that the model may begin anew.
+    """
+    state = shown_state(request)
+    if state is None or request.full_refresh or table_key(state) == table_key(request.state[-2:]):
+        return
+    bookmark = state_history(warehouse, state).bookmark
+    if bookmark is None or bookmark.model.lower() != table_key(request.view):
+        return
+    if keeps_rows(warehouse, state, bookmark):
+        now, then = relation_name(request.state), relation_name(state)
+        name = request.view[-1]
+        raise InvalidModel(
+            f"Its rows are in {then}, and cannot be computed again; its configuration says {now} "
+            "now",
+            hint=f"`dbt-sparkivm rename {name} {name}` moves them, within one schema. Or take back "
+            "ivm_state_suffix and ivm_state_schema. With --full-refresh the model begins anew.",
+        )
+
+
+def keeps_rows(warehouse: Warehouse, state: tuple[str, ...], bookmark: Bookmark) -> bool:
+    """Whether a state has rows that no query gives again.
+
+    Args:
+        warehouse: Is asked for the state's properties.
+        state: The table.
+        bookmark: Its bookmark.
+    """
+    return bookmark.log or VIEW in warehouse.properties(state)
+
+
+def shown_state(request: Request) -> tuple[str, ...] | None:
+    """The table that the standing public view shows; None if that is not one, or not told."""
+    try:
+        tables = table_references(parse(request.view_text or ""))
+    except IvmError:
+        return None
+    if len(tables) != 1:
+        return None
+    parts = tables[0].parts
+    return parts[-2:] if len(parts) > 1 else (request.view[-2], *parts)
 
 
 def _refuse_taken_location(request: Request, warehouse: Warehouse) -> None:

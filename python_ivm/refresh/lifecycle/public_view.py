@@ -13,6 +13,7 @@ from python_ivm.refresh.metadata.warehouse import Warehouse
 from python_ivm.refresh.model import Model
 from python_ivm.refresh.request import Request
 from python_ivm.state.bookmark import Bookmark, digest
+from python_ivm.state.log import with_step
 
 
 def fingerprint(text: str) -> str:
@@ -54,7 +55,9 @@ def made_again(model: Model, bookmark: Bookmark, how: Maintained | None) -> str 
     Returns:
         The text; None if the state does not have what such a view must show.
     """
-    described = model.warehouse.describe(model.request.sql)
+    is_log = how is not None and how.layout.is_log
+    sql = with_step(model.request.sql) if is_log else model.request.sql
+    described = model.warehouse.describe(sql)
     columns = [name for name, _ in described]
     if how is None:
         stored = model.warehouse.columns(model.request.state) or ()

@@ -142,6 +142,7 @@ class Builds(PlannerBase):
             types=how.types,
             views=self.model.views,
             shape=self.model.shape,
+            cut_off=False,
         )
         merge = recomputing(self.model, recompute(how.layout), current, clock)
         merge = self._with_bookmark(merge, after, current)
@@ -168,7 +169,9 @@ class Builds(PlannerBase):
         anew = recompute(how.layout)
         self.merged = anew.rows
         merge = self._with_bookmark(
-            recomputing(self.model, anew, changes, clock), bookmark, changes
+            recomputing(self.model, anew, changes, clock),
+            replace(bookmark, cut_off=False),
+            changes,
         )
         return self._recompute_plan(reason, feeds, merge, how.layout, bookmark, changes, None)
 

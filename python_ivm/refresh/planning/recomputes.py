@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from python_ivm.optimize.cost import Cost
 from python_ivm.refresh import policy, statement_builders
@@ -60,7 +61,8 @@ class Recomputes(Builds):
             return self._plan_rebuild(planner_error(error, self.warehouse.failure), bookmark)
         if merge is None:
             return self._plan_rebuild(reason, bookmark)
-        merge = self._with_bookmark(merge, bookmark, current)
+        # If its loop is cut off once more, that is known when it has run.
+        merge = self._with_bookmark(merge, replace(bookmark, cut_off=False), current)
         reason = policy.with_advice(reason, feeds)
         policy.refuse_under_strict(self.request, reason, feeds)
         moved = clock if self.model.clock_moved(bookmark) else None

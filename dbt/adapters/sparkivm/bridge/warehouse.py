@@ -116,8 +116,11 @@ class SparkWarehouse:
         return [_commit(row) for row in rows] if rows else None
 
     def history_now(self, parts: tuple[str, ...], limit: int) -> Sequence[Commit] | None:
-        """The same as of now, even if the run sees an older version of the table."""
-        return SparkWarehouse.history(self, parts, limit)
+        """The same as of now, even if the run sees an older version of the table.
+
+        What a shortcut read at the run's beginning would not do.
+        """
+        return SparkWarehouse(self._query).history(parts, limit)
 
     def columns(self, parts: tuple[str, ...]) -> Mapping[str, str] | None:
         """A relation's columns and types; None if it is missing."""
