@@ -46,6 +46,9 @@ _ASK_EVERY = 11
 """One refresh in this many asks anyway; else nothing would be known of changes that are not seen.
 Runs of a day or a week do not come in elevens, so that it is not always the same one that asks.
 For so many refreshes an estimate of the cost model counts, too."""
+_ASK_OF_MANY_EVERY = 4 * _ASK_EVERY
+"""The same of changes of more than :data:`_FIXED_COST_ROWS` rows, which to read takes long, and of
+which the query hardly ever sees nothing."""
 _COLD_MS = 1_000
 """How many milliseconds of a build do not count, but at most half of it: most builds are the first
 work of their process, which compiles code then. It is a guess, which counts until a refresh has
@@ -212,7 +215,8 @@ class Timings:
             refresh: The number of the refresh that is planned.
             changed: Which sources changed, as in :class:`Took`.
         """
-        if refresh % _ASK_EVERY == 0:
+        is_large = rows is not None and rows > _FIXED_COST_ROWS
+        if refresh % (_ASK_OF_MANY_EVERY if is_large else _ASK_EVERY) == 0:
             return True
         last = self.unseen
         if last is None or refresh - last.refresh > _ASKED_AFTER_UNSEEN:

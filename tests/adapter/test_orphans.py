@@ -75,6 +75,9 @@ class Adapter(OrphansMixin, Base):
     def columns(self, parts: tuple[str, ...]) -> Mapping[str, str] | None:
         return {"k": "int"} if self.table or self.text is not None else None
 
+    def properties(self, parts: tuple[str, ...]) -> Mapping[str, str]:
+        return {}
+
     def _ivm_relation(self, parts: tuple[str, str], kind: object) -> tuple[str, str]:
         return parts
 

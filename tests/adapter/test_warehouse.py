@@ -190,6 +190,22 @@ def test_a_run_that_sees_an_older_version_can_ask_for_the_newest() -> None:
     assert [c.version for c in warehouse.history(name, 1) or ()] == [1]
 
 
+def test_what_was_read_at_the_runs_beginning_is_not_the_newest() -> None:
+    """By Connect the run's first look passed for it: a source seemed to have been created anew."""
+
+    def query(sql: str) -> list[Row]:
+        return [{"version": 2, "timestamp": "2", "operation": "WRITE"}]
+
+    class Looked(Told):
+        def history(self, parts: tuple[str, ...], limit: int | None) -> list[Row] | None:
+            return [{"version": 1, "timestamp": "1", "operation": "WRITE"}]
+
+    warehouse = RunWarehouse(query, [("s", "x")], MetadataCache(), Looked())
+    name = ("s", "x")
+    assert [c.version for c in warehouse.history(name, 1) or ()] == [1]
+    assert [c.version for c in warehouse.history_now(name, 1) or ()] == [2]
+
+
 class Settings:
     """Settings that can be set."""
 

@@ -66,6 +66,20 @@ def test_where_one_cannot_be_read_all_are_left_to_sql(bench: Bench, tmp_path: Pa
     assert ManyLogs(bench.handle, found).history((bench.schema, "a"), 1) is None
 
 
+def test_a_commit_that_tells_nothing_of_itself_is_left_to_sql(bench: Bench) -> None:
+    """The commit before it passed for the newest, so that the model had nothing to do."""
+    bench.table("a", "k int", "(1)")
+    bench.table("b", "k int", "(1)")
+    found = located(bench, "a", "b")
+    log = Path(found[bench.schema, "a"].removeprefix("file:")) / "_delta_log"
+    newest = max(log.glob("*.json"))
+    lines = [line for line in newest.read_text().splitlines() if "commitInfo" not in line]
+    (log / f"{int(newest.stem) + 1:020}.json").write_text("\n".join(lines[-1:]) + "\n")
+    many = ManyLogs(bench.handle, found)
+    assert many.history((bench.schema, "a"), 1) is None
+    assert many.history((bench.schema, "b"), 1) is not None
+
+
 def test_what_is_out_of_the_ordinary_is_left_to_sql() -> None:
     def rows(*versions: tuple[int, int]) -> list[dict[str, object]]:
         return [

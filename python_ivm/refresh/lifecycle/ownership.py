@@ -83,7 +83,7 @@ def shown_state(request: Request) -> tuple[str, ...] | None:
         tables = table_references(parse(request.view_text or ""))
     except IvmError:
         return None
-    if len(tables) != 1:
+    if len({table.key for table in tables}) != 1:
         return None
     parts = tables[0].parts
     return parts[-2:] if len(parts) > 1 else (request.view[-2], *parts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -18,6 +19,7 @@ from python_ivm.refresh.consistency import consistency_query, loop_to_run
 from python_ivm.refresh.options import Options
 from python_ivm.refresh.plan import Strategy
 from python_ivm.rows.kinds import ValueType
+from python_ivm.state.bookmark import cut_off
 from tests.planner.lake import Lake
 
 EDGES = [(1, 2), (2, 3), (3, 1), (3, 4), (3, 4), (None, 5), (6, None)]
@@ -128,6 +130,21 @@ def test_a_result_that_was_cut_off_is_computed_anew(lake: Lake) -> None:
     lake.run("m", sql, options=options)
     assert sorted(lake.view("m")) == [(1,), (2,), (3,), (4,)]
     assert not lake.looped.ended
+
+
+def test_a_result_that_is_whole_again_is_no_more_computed_anew(lake: Lake) -> None:
+    """Each run computed it again, and a view above was refused."""
+    lake.create("a", {"k": "int"}, [(1,)])
+    step = "select k + 1 from ivm_delay.r where k < 10"
+    sql = f"with recursive r as (select k from s.a union all {step}) select * from r"
+    lake.run("m", sql, options=Options.of({"ivm_max_rounds": 3, "ivm_on_limit": "return"}))
+    newest, *others = lake.commits["m__ivm_state"]
+    cut = replace(newest, user_metadata=cut_off(newest.user_metadata or ""))  # as a run does it
+    lake.commits["m__ivm_state"] = [cut, *others]
+    options = Options.of({"ivm_on_limit": "return"})
+    found = [lake.run("m", sql, options=options).reason for _ in range(2)]
+    assert found == ["LOOP_CUT_OFF", "UNCHANGED"]
+    assert sorted(lake.view("m")) == [(k,) for k in range(1, 11)]
 
 
 def test_a_circle_of_a_bag_within_a_round_ends_by_the_limit(graph: Lake) -> None:

@@ -12,6 +12,7 @@ import pytest
 from python_ivm.errors import InvalidModel, IvmError, Unsupported
 from python_ivm.operate.adoption import Adoption, adoption
 from python_ivm.operate.records import records
+from python_ivm.refresh.options import Options
 from python_ivm.refresh.plan import Strategy
 from python_ivm.refresh.statement import StatementKind
 from tests.planner.lake import Lake
@@ -243,3 +244,11 @@ def test_whatever_the_operator_an_adopted_state_is_that_of_a_build(every: int) -
         assert both[0] == both[1], f"{name}: {sql}"
         adopted.add(name)
     assert len(adopted) > 5 * len(refused) and (refused or every > 1)
+
+
+def test_a_log_adopts_no_table(xs: Lake) -> None:
+    """The planner failed: a table has no steps."""
+    xs.create("m", {"k": "int", "v": "int"}, [(1, 1)])
+    log = Options.of({"ivm_output": "inserted"})
+    with pytest.raises(Unsupported, match="came at each step"):
+        adoption(xs.request("m", "select k, v from s.x", options=log), xs, ("s", "m"))

@@ -8,6 +8,7 @@ from python_ivm.errors import InvalidModel
 from python_ivm.operate.records import records
 from python_ivm.operate.renaming import renaming
 from python_ivm.refresh.metadata.versions import state_history
+from python_ivm.refresh.options import Options
 from python_ivm.refresh.plan import Strategy
 from python_ivm.refresh.request import Request
 from python_ivm.refresh.statement import Statement, StatementKind
@@ -103,3 +104,29 @@ def test_the_state_of_another_project_stays_there(xs: Lake) -> None:
     with pytest.raises(InvalidModel, match="project theirs"):
         renaming(("s", "theirs"), request(xs, project="ours"), xs, SUFFIX)
     assert isinstance(xs.commits["theirs" + SUFFIX][0], Commit)
+
+
+def test_a_model_that_reads_its_own_rows_keeps_its_name(lake: Lake) -> None:
+    """Under another one it was another query, which began without rows."""
+    sql = "select k, v from s.x union all select k, v + 1 from s.{} where v < 3"
+    lake.create("x", {"k": "int", "v": "int"}, [(1, 1)])
+    lake.run("old", sql.format("old"))
+    asked = lake.request("new", sql.format("new"), view_exists=False)
+    with pytest.raises(InvalidModel, match=r"reads its own rows.*alias: old"):
+        renaming(("s", "old"), asked, lake, SUFFIX)
+
+
+def test_a_log_keeps_its_rows(lake: Lake) -> None:
+    """The run after it failed, as its view has a column more than its query."""
+    log = Options.of({"ivm_output": "inserted"})
+    sql = "select k, v from s.x"
+    lake.create("x", {"k": "int", "v": "int"}, [(1, 1)])
+    lake.run("old", sql, options=log)
+    lake.change("x", insert=[(2, 2)])
+    lake.run("old", sql, options=log)
+    before = lake.view("old")
+    asked = lake.request("new", sql, options=log, view_exists=False)
+    carry_out(lake, renaming(("s", "old"), asked, lake, SUFFIX))
+    found = lake.run("new", sql, options=log, view_exists=False)
+    assert (found.strategy, found.reason) == (Strategy.NOOP, "VIEW_MISSING")
+    assert lake.view("new") == before

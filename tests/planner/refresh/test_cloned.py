@@ -382,3 +382,23 @@ def test_a_table_of_many_versions_is_still_there(lake: TwoSchemas, later: int) -
         lake.change("x", insert=[(number, 8)])
     assert of.version.version == 5
     assert is_still_there(lake, of)
+
+
+@pytest.mark.parametrize("first", ["rows", "inserted"])
+def test_a_clone_that_is_to_be_a_log_or_no_more_is_another_query(
+    lake: TwoSchemas, first: str
+) -> None:
+    """It was taken over as it was: the view showed rows that had gone."""
+    then = {"rows": "inserted", "inserted": "rows"}[first]
+    lake.run("c", "select k, v from s.x", options=Options.of({"ivm_output": first}))
+    lake.clone_table("x")
+    lake.clone_model("c", options=Options.of({"ivm_output": first}))
+    options = Options.of({"ivm_output": then})
+    asked = lake.request_in_ci("c", "select k, v from ci.x", options=options)
+    assert strategy(plan_refresh(asked, lake)) == ("full", "QUERY_CHANGED")
+
+
+def test_a_model_is_not_its_own_clone(lake: TwoSchemas) -> None:
+    """Spark takes names of another case for the same: the state was dropped, then cloned."""
+    with pytest.raises(InvalidModel, match="its own clone"):
+        plan_clone(lake.request("a", lower("s.x")), ("S", "A"), lake)

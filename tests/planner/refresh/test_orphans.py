@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from python_ivm.errors import InvalidModel
 from python_ivm.parse.views import View
 from python_ivm.refresh.lifecycle.orphans import Built, Orphan, former_state, orphan, reads_state
+from python_ivm.refresh.options import Options
+from python_ivm.refresh.plan import Strategy
+from python_ivm.refresh.request import Request
 from python_ivm.refresh.strategy import plan_refresh
 from python_ivm.sources.history import Commit
 from tests.planner.lake import Lake
@@ -189,3 +194,34 @@ def test_a_state_in_a_schema_of_its_own_is_no_copy(lake: Lake) -> None:
     assert apart is not None and apart.keep == ""
     beside = orphan(lake, STATE, "shop", {})
     assert beside is not None and "copy of a state" in beside.why and beside.keep
+
+
+OTHER = ("s", "m__other")
+LOG = Options.of({"ivm_output": "inserted"})
+LASTING = {
+    "a log": ("select k, v from s.x", LOG),
+    "own rows": ("select k, v from s.x union all select k, v + 1 from s.m where v < 3", Options()),
+}
+
+
+@pytest.mark.parametrize("kept", LASTING)
+def test_rows_that_no_query_gives_again_are_not_left_behind(lake: Lake, kept: str) -> None:
+    """Another suffix or schema of the state began anew, and dropped the former one."""
+    sql, options = LASTING[kept]
+    lake.create("x", {"k": "int", "v": "int"}, [(1, 1)])
+    lake.run("m", sql, options=options)
+    text = lake.views["m"].text
+    assert not former_state(lake, STATE, VIEW, "", OTHER)
+
+    def asked(**more: Any) -> Request:
+        return lake.request("m", sql, options=options, state=OTHER, view_text=text, **more)
+
+    for full_refresh in (None, False):
+        with pytest.raises(InvalidModel, match=r"s\.m__ivm_state, and cannot be computed again"):
+            plan_refresh(asked(full_refresh=full_refresh), lake)
+    assert plan_refresh(asked(full_refresh=True), lake).strategy is Strategy.FULL
+
+
+def test_rows_that_the_query_gives_again_are(xs: Lake) -> None:
+    asked = xs.request("m", SQL, state=OTHER, view_text=xs.views["m"].text)
+    assert plan_refresh(asked, xs).reason == "FIRST_BUILD"

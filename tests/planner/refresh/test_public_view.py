@@ -277,3 +277,21 @@ def test_a_model_above_goes_on_following_the_view_that_is_made_again(xs: Lake) -
     followed = xs.run("top", above)
     assert (followed.strategy, followed.reason) == (Strategy.INCREMENTAL, "CHANGED")
     xs.check("top")
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_the_view_of_a_log_is_made_again_with_its_steps(xs: Lake, replaced: bool) -> None:
+    """The planner failed at each run; --full-refresh would have lost the rows."""
+    log = Options.of({"ivm_output": "inserted"})
+    sql = "select k, v from s.x"
+    xs.run("m", sql, options=log)
+    xs.change("x", insert=[(9, 9)], delete=[(1, 1)])
+    xs.run("m", sql, options=log)
+    before = xs.view("m")
+    if replaced:
+        replaced_by(xs, "select 1 as one")
+    else:
+        drop(xs)
+    refresh = xs.run("m", sql, options=log, view_exists=replaced)
+    assert (refresh.strategy, refresh.reason) == (Strategy.NOOP, "VIEW_MISSING")
+    assert xs.view("m") == before

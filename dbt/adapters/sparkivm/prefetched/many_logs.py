@@ -4,7 +4,7 @@ By Spark Connect each `DESCRIBE HISTORY` is a job of a twentieth of a second or 
 of 500 models asks for 600. A log is a folder of files that the Delta protocol describes: commits
 (section "Delta Log Entries"), and beside each a checksum (section "Version Checksum File"), which
 counts the table's files and mostly lists them. Whatever is out of the ordinary is left to SQL:
-commits with times of their own, a gap, a clock that went back.
+commits with times of their own or that tell nothing of themselves, a gap, a clock that went back.
 """
 
 from __future__ import annotations
@@ -31,8 +31,12 @@ Name = tuple[str, str]
 FEW = 8
 """So few tables are asked one by one."""
 _LOCATION = re.compile(r"^Location: (\S.*)$", re.MULTILINE)
-_FOLDER = "regexp_extract(_metadata.file_path, '^(.*)/[^/]*$', 1)"
-_IN_ORDER = f"row_number() OVER (PARTITION BY {_FOLDER} ORDER BY _metadata.file_name DESC)"
+_FOLDER = "regexp_extract(path, '^(.*)/[^/]*$', 1)"
+_IN_ORDER = f"row_number() OVER (PARTITION BY {_FOLDER} ORDER BY path DESC)"
+_IS_COMMIT = "path RLIKE '/[0-9]{20}[.]json$'"
+"""Beside commits lie checkpoints and logs of many commits."""
+_COMMIT_INFO = """max(CASE WHEN value LIKE '{"commitInfo":%' THEN value END) AS value"""
+"""The line of a commit's file that tells of it; NULL if it has none, which the protocol allows."""
 
 
 def location(information: str) -> str | None:
@@ -127,17 +131,21 @@ class ManyLogs(SessionShortcuts):
         return self._logs.get(key)
 
     def _read(self, session: SparkSession) -> dict[Name, _Told]:
+        from pyspark.sql.functions import expr
+
         locations = dict(self._locations)
         folders = {_path(f"{where}/_delta_log"): n for n, where in locations.items()}
         commits = session.read.text([f"{where}/_delta_log/*.json" for where in locations.values()])
         newest = (
-            commits.where("""value LIKE '{"commitInfo":%'""")
-            .selectExpr(
+            commits.selectExpr(
                 "value",
                 "_metadata.file_path AS path",
                 "unix_millis(_metadata.file_modification_time) AS modified",
-                f"{_IN_ORDER} AS place",
             )
+            .where(_IS_COMMIT)
+            .groupBy("path", "modified")
+            .agg(expr(_COMMIT_INFO))
+            .selectExpr("*", f"{_IN_ORDER} AS place")
             .where(f"place <= {COMMITS_WITHOUT_JOB}")
             .collect()
         )
@@ -165,6 +173,9 @@ def _commits(rows: Iterable[Any], folders: Mapping[str, Name]) -> dict[Name, _To
     for row in sorted(rows, key=lambda row: str(row["path"]), reverse=True):
         folder, _, name = row["path"].rpartition("/")
         log = found.setdefault(folders[_path(folder)], _Told())
+        if row["value"] is None:
+            log.odd = True
+            continue
         info, version = json.loads(row["value"])["commitInfo"], int(name.partition(".")[0])
         modified = int(row["modified"])
         before = log.commits[-1] if log.commits else None
