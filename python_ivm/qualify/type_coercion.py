@@ -36,13 +36,12 @@ def alike(inner: exp.Expr, outer: exp.Expr) -> bool:
     Spark casts one of two values of unlike types. If it casts a text to a number, ``'1'`` and
     ``'01'`` are both equal to 1; if it casts large whole numbers to floating ones, neighbors are
     equal. So are decimals of which it cuts digits off, and two times of a clock that is put
-    forward between them. All other casts keep values apart.
+    forward between them. All other casts keep values apart, or count for Spark as if they did: two
+    numbers of type int that equal one float make two rows of a scalar subquery there, too.
     """
     one, other = _type(inner), _type(outer)
     if one in _TEXTS:
         return other in _TEXTS
-    if one is Type.INT:
-        return other is not None and other is not Type.FLOAT
     if one is Type.BIGINT:
         return other is not None and other not in _FLOATING and _keep_digits(inner, outer)
     if one is Type.DECIMAL:
