@@ -35,7 +35,7 @@ _FOLDER = "regexp_extract(path, '^(.*)/[^/]*$', 1)"
 _IN_ORDER = f"row_number() OVER (PARTITION BY {_FOLDER} ORDER BY path DESC)"
 _IS_COMMIT = "path RLIKE '/[0-9]{20}[.]json$'"
 """Beside commits lie checkpoints and logs of many commits."""
-_COMMIT_INFO = """max(CASE WHEN value LIKE '{"commitInfo":%' THEN value END) AS value"""
+_COMMIT_INFO = """CASE WHEN value LIKE '{"commitInfo":%' THEN value END AS line"""
 """The line of a commit's file that tells of it; NULL if it has none, which the protocol allows."""
 
 
@@ -131,21 +131,19 @@ class ManyLogs(SessionShortcuts):
         return self._logs.get(key)
 
     def _read(self, session: SparkSession) -> dict[Name, _Told]:
-        from pyspark.sql.functions import expr
-
         locations = dict(self._locations)
         folders = {_path(f"{where}/_delta_log"): n for n, where in locations.items()}
         commits = session.read.text([f"{where}/_delta_log/*.json" for where in locations.values()])
         newest = (
             commits.selectExpr(
-                "value",
+                _COMMIT_INFO,
                 "_metadata.file_path AS path",
                 "unix_millis(_metadata.file_modification_time) AS modified",
             )
             .where(_IS_COMMIT)
             .groupBy("path", "modified")
-            .agg(expr(_COMMIT_INFO))
-            .selectExpr("*", f"{_IN_ORDER} AS place")
+            .agg({"line": "max"})
+            .selectExpr("path", "modified", "`max(line)` AS value", f"{_IN_ORDER} AS place")
             .where(f"place <= {COMMITS_WITHOUT_JOB}")
             .collect()
         )
