@@ -58,11 +58,12 @@ def refuse_to_leave_rows(request: Request, warehouse: Warehouse) -> None:
     if keeps_rows(warehouse, state, bookmark):
         now, then = relation_name(request.state), relation_name(state)
         name = request.view[-1]
+        move = f", or move its rows by `dbt-sparkivm rename {name} {name}`" if bookmark.log else ""
         raise InvalidModel(
             f"Its rows are in {then}, and cannot be computed again; its configuration says {now} "
             "now",
-            hint=f"`dbt-sparkivm rename {name} {name}` moves them, within one schema. Or take back "
-            "ivm_state_suffix and ivm_state_schema. With --full-refresh the model begins anew.",
+            hint=f"Take back ivm_state_suffix and ivm_state_schema{move}. With --full-refresh it "
+            "begins anew, without them.",
         )
 
 

@@ -130,3 +130,14 @@ def test_a_log_keeps_its_rows(lake: Lake) -> None:
     found = lake.run("new", sql, options=log, view_exists=False)
     assert (found.strategy, found.reason) == (Strategy.NOOP, "VIEW_MISSING")
     assert lake.view("new") == before
+
+
+def test_a_log_moves_to_a_state_of_another_suffix(lake: Lake) -> None:
+    """Its view reads the state twice, as that of a bag."""
+    log = Options.of({"ivm_output": "inserted"})
+    lake.create("x", {"k": "int", "v": "int"}, [(1, 1)])
+    lake.run("old", "select k, v from s.x", options=log)
+    state = ("s", "old__other")
+    asked = lake.request("old", "select k, v from s.x", options=log, state=state)
+    planned = renaming(("s", "old"), asked, lake, "__other")
+    assert planned[0].sql == "ALTER TABLE s.old__ivm_state RENAME TO s.old__other"
