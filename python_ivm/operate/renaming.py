@@ -77,7 +77,7 @@ def renaming(former: Name, request: Request, warehouse: Warehouse, suffix: str) 
 
 def _state_of(former: Name, warehouse: Warehouse, suffix: str) -> Name:
     view = warehouse.definition(former)
-    tables = table_references(parse(view.text)) if view is not None else ()
+    tables = list(table_references(parse(view.text))) if view is not None else []
     if len({table.key for table in tables}) == 1:  # a bag's view reads it twice
         parts = tables[0].parts
         return parts[-2:] if len(parts) > 1 else (former[-2], *parts)

@@ -107,7 +107,7 @@ def test_the_readme_has_the_figures_of_the_ratios() -> None:
     most = max(p.times for p in one)
     assert f"Of {len(one)}, {slower} take more than 1.1 times" in readme
     assert f"at most {most:.1f} times" in readme
-    assert f"For {sum(p.loses for p in one)}, a sixth" in readme
+    assert f"For {sum(p.loses for p in one)}, a seventh" in readme
     forced = [p for p in one if p.loses and p.forced is not None]
     noise = sum(not is_slower(p.forced, p.table) for p in forced if p.forced is not None)
     assert "measured twice about half are noise" in readme
