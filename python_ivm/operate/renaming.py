@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from python_ivm.errors import InvalidModel
-from python_ivm.parse.parser import parse, table_key, table_references
+from python_ivm.parse.parser import table_key
 from python_ivm.refresh import statement_builders
 from python_ivm.refresh.lifecycle.orphans import reads_state
+from python_ivm.refresh.lifecycle.ownership import shown_table
 from python_ivm.refresh.metadata.versions import state_history
 from python_ivm.refresh.metadata.warehouse import Warehouse
 from python_ivm.refresh.request import Request
@@ -77,11 +78,8 @@ def renaming(former: Name, request: Request, warehouse: Warehouse, suffix: str) 
 
 def _state_of(former: Name, warehouse: Warehouse, suffix: str) -> Name:
     view = warehouse.definition(former)
-    tables = list(table_references(parse(view.text))) if view is not None else []
-    if len({table.key for table in tables}) == 1:  # a bag's view reads it twice
-        parts = tables[0].parts
-        return parts[-2:] if len(parts) > 1 else (former[-2], *parts)
-    return former[-2], former[-1] + suffix
+    shown = shown_table(view.text, former[-2]) if view is not None else None
+    return shown or (former[-2], former[-1] + suffix)
 
 
 def _checked(former: Name, found: Bookmark | None, request: Request) -> Bookmark:

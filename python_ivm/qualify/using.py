@@ -144,8 +144,7 @@ def _compare_merged_columns(tree: exp.Query) -> None:
                 if join.is_semi_or_anti_join:
                     continue
                 holders.setdefault(right.name, [left]).append(right)
-                both = exp.func("coalesce", left.copy(), right.copy())
-                merged[right.name] = {"RIGHT": right, "FULL": both}.get(join.side, left)
+                merged[right.name] = _merged(join.side, left, right)
         outputs = {item.alias_or_name for item in select.selects}
         for column in list(nodes_in(select, exp.Column, "having", "qualify", "order")):
             held = holders.get(column.name) if not column.table else None
@@ -167,10 +166,16 @@ def _show_merged_columns(tree: exp.Query) -> None:
         sides = {join.alias_or_name: join.side for join in select.args.get("joins") or []}
         shown = coalesce.this
         for right in coalesce.expressions:
-            side = sides.get(right.table) if isinstance(right, exp.Column) else ""
-            both = exp.func("coalesce", shown.copy(), right.copy())
-            shown = {"RIGHT": right, "FULL": both}.get(side or "", shown)
+            side = sides.get(right.table, "") if isinstance(right, exp.Column) else ""
+            shown = _merged(side, shown, right)
         coalesce.replace(shown)
+
+
+def _merged(side: str, left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    """What has all values of a column that a join merges, by the side of the join."""
+    if side == "FULL":
+        return exp.func("coalesce", left.copy(), right.copy())
+    return right if side == "RIGHT" else left
 
 
 def _joining(merged: exp.Coalesce) -> exp.Select | None:

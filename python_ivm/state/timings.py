@@ -128,8 +128,7 @@ class Timings:
         return Timings(
             _read(value.get("followed")),
             _read(value.get("anew")),
-            next(iter(_read([value.get("unseen")])), None),
-            next(iter(_read([value.get("estimated")])), None),
+            *(next(iter(_read([value.get(one)])), None) for one in ("unseen", "estimated")),
         )
 
     def after(self, reason: str, took: Took, *, estimated: bool = False) -> Timings:

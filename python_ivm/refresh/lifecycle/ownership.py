@@ -49,8 +49,13 @@ def refuse_to_leave_rows(request: Request, warehouse: Warehouse) -> None:
         InvalidModel: If the public view shows such a state under another name, and nobody said
             that the model may begin anew.
     """
-    state = shown_state(request)
-    if state is None or request.full_refresh or table_key(state) == table_key(request.state[-2:]):
+    if request.full_refresh or request.view_text is None:
+        return
+    try:
+        state = shown_table(request.view_text, request.view[-2])
+    except IvmError:
+        return  # it is none of a refresh
+    if state is None or table_key(state) == table_key(request.state[-2:]):
         return
     bookmark = state_history(warehouse, state).bookmark
     if bookmark is None or bookmark.model.lower() != table_key(request.view):
@@ -78,16 +83,21 @@ def keeps_rows(warehouse: Warehouse, state: tuple[str, ...], bookmark: Bookmark)
     return bookmark.log or VIEW in warehouse.properties(state)
 
 
-def shown_state(request: Request) -> tuple[str, ...] | None:
-    """The table that the standing public view shows; None if that is not one, or not told."""
-    try:
-        tables = table_references(parse(request.view_text or ""))
-    except IvmError:
-        return None
+def shown_table(text: str, schema: str) -> tuple[str, str] | None:
+    """The one table that a view shows, whose bag's rows it may read twice; None if it has several.
+
+    Args:
+        text: The view's text.
+        schema: Where a name alone is.
+
+    Raises:
+        IvmError: If the text cannot be read.
+    """
+    tables = table_references(parse(text))
     if len({table.key for table in tables}) != 1:
         return None
-    parts = tables[0].parts
-    return parts[-2:] if len(parts) > 1 else (request.view[-2], *parts)
+    *schemas, name = tables[0].parts
+    return (schemas[-1] if schemas else schema, name)
 
 
 def _refuse_taken_location(request: Request, warehouse: Warehouse) -> None:

@@ -16,8 +16,8 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt.adapters.sparkivm.bridge.relations import IVM, KINDS, built, view_text
 from dbt.adapters.sparkivm.log import say, warn
 from python_ivm.errors import IvmError
-from python_ivm.parse.parser import parse, table_references
 from python_ivm.refresh.lifecycle.orphans import Orphan, former_state, orphan, reads_state
+from python_ivm.refresh.lifecycle.ownership import shown_table
 from python_ivm.refresh.metadata.versions import reads
 from python_ivm.render.sources import relation_name
 
@@ -142,13 +142,11 @@ class OrphansMixin(metaclass=AdapterMeta):
             if all(reads(text, part) for part in current):
                 return None
         try:
-            tables = {reference.parts for reference in table_references(parse(text))}
-            if len(tables) != 1:
-                return None
-            *schemas, table = tables.pop()
-            state = (schemas[-1] if schemas else model.schema, table)
+            state = shown_table(text, model.schema)
             project = self.config.project_name
-            if former_state(self._ivm_warehouse(), state, view, project, current):
+            if state is not None and former_state(
+                self._ivm_warehouse(), state, view, project, current
+            ):
                 return _Former(view, state)
         except (IvmError, DbtRuntimeError):  # a view that cannot be read is none of this package's
             return None
